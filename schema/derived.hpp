@@ -87,7 +87,7 @@ inline constexpr Table device_time{
 inline constexpr Column stream_time_columns[]{
     stored("deviceId", Type::i64, "the device"),
     stored("streams", Type::i64, "[count] streams that had work running at a time"),
-    stored("duration", Type::i64, "[ns] how long it was so many"),
+    stored("duration", Type::i64, "[ns] how long it was that number"),
 };
 inline constexpr Table stream_time{
     .name = "STREAM_TIME",
@@ -102,12 +102,12 @@ inline constexpr Table stream_time{
 inline constexpr Column gpu_gap_columns[]{
     stored("deviceId", Type::i64, "device without work"),
     stored("start", Type::i64, "[ns] when the work before was over, on CUPTI's clock"),
-    stored("stop", Type::i64, "[ns] when the work behind began, on CUPTI's clock"),
+    stored("stop", Type::i64, "[ns] when the work after it began, on CUPTI's clock"),
     stored("typeBefore", Type::text, "kernel, memcpy, ... of the work before"),
     stored("nameBefore", Type::string, "of a kernel: StringTable id; 0 = no kernel"),
-    stored("typeBehind", Type::text, "kernel, memcpy, ... of the work behind"),
+    stored("typeBehind", Type::text, "kernel, memcpy, ... of the work after it"),
     stored("nameBehind", Type::string, "of a kernel: StringTable id; 0 = no kernel"),
-    stored("correlationId", Type::i64, "of the call that asked for the work behind; 0 = none"),
+    stored("correlationId", Type::i64, "of the call that asked for the work after it; 0 = none"),
     stored(
         "hostCall", Type::i64,
         "of the function that took most of the gap in that process, the longest call: "
@@ -119,7 +119,7 @@ inline constexpr Column gpu_gap_columns[]{
            "[ns] how much of the gap that process was in no call that was recorded; NULL = none of "
            "its calls was"),
     stored("range", Type::i64,
-           "NVTX range that the call which asked for the work behind was made in: NVTX_RANGE._id_; "
+           "NVTX range of the call that asked for the work after it: NVTX_RANGE._id_; "
            "NULL = none"),
 };
 inline constexpr Table gpu_gap{
@@ -140,8 +140,8 @@ inline constexpr Column copy_time_columns[]{
 inline constexpr Table copy_time{
     .name = "COPY_TIME",
     .doc =
-        "How long each device copied in each direction, and how much of that kernels ran beside "
-        "it. The view copy_overlap has names and shares.",
+        "How long each device copied in each direction, and for how much of that kernels ran as "
+        "well. The view copy_overlap has names and shares.",
     .columns = copy_time_columns,
     .origin = Origin::computed,
     .key = "deviceId, copyKind",
@@ -311,7 +311,7 @@ inline constexpr Column memory_maximum_columns[]{
     stored("memoryKind", Type::i64, "kind of memory: enum CUpti_ActivityMemoryKind"),
     stored("poolType", Type::i64, "enum CUpti_ActivityMemoryPoolType; 0 = not from a pool"),
     stored("bytes", Type::i64, "[bytes] the most that was allocated at a time"),
-    stored("operation", Type::i64, "the allocation that made it so many first: MEMORY2._id_"),
+    stored("operation", Type::i64, "the first allocation that made it that many: MEMORY2._id_"),
     stored("allocations", Type::i64, "[count] allocations that were there then"),
 };
 inline constexpr Table memory_maximum{

@@ -243,19 +243,19 @@ inline std::string enum_part() {
 // The text of docs/schema.md.
 inline std::string schema_markdown() {
   std::string text =
-      "<!-- Written by `gpuprof schema`. Change schema/ in place of this file. -->\n"
+      "<!-- Written by `gpuprof schema`. Change schema/ instead of this file. -->\n"
       "# The database\n\n"
       "A run is one SQLite file. Its tables are nvprof's: same names, same columns in the same "
-      "order, and what nvprof lacked behind them. Tools made for nvprof read it. Every table is "
-      "there also when it is empty. Ask the [views](#views): they have demangled names, names in "
-      "place of numbers, and joins. All times are ns on CUPTI's clock unless the column says "
+      "order, and what nvprof lacked after them. Tools made for nvprof read it. Every table is "
+      "there also when it is empty. Ask the [views](#views): they have demangled names, names "
+      "instead of numbers, and joins. All times are ns on CUPTI's clock unless the column says "
       "otherwise; table [CLOCK](#clock) turns them into time of day. A 64-bit unsigned number is "
       "stored as SQLite's signed one.\n\n"
       "All this is in the file too: `SELECT * FROM TABLE_DOC`, `SELECT * FROM COLUMN_DOC`.\n\n"
       "DuckDB's `ATTACH` runs the SQL of views itself and may answer some wrongly: what holds in "
       "general there is `sqlite_scan`, and the Arrow streams of the [Python "
       "package](python.md).\n\n"
-      "A number has the unit that stands beside its column: `count` is of things, `share` goes "
+      "A number has the unit that is next to its column: `count` is of things, `share` goes "
       "from "
       "0 to 1. Ids, names, flags and what has another unit in each row have none.\n\n"
       "`PRAGMA application_id` is " +

@@ -173,7 +173,7 @@ struct NvprofMetricRow {
   using Row = NvprofValue;
   static constexpr std::array fields{
       field<Row>("id", "the metric: METRIC.nvprofId", [](const Row& row) { return row.id; }),
-      field<Row>("value", "CUpti_MetricValue; its kind goes by the metric",
+      field<Row>("value", "CUpti_MetricValue; its kind depends on the metric",
                  [](const Row& row) { return EightBytes{row.bits}; }),
       field<Row>("correlationId", "of the call that launched the kernel",
                  [](const Row& row) { return Correlation{row.correlation}; }),

@@ -39,7 +39,7 @@ struct MemoryCall {
                  [](const Row& row) { return row.handle; }),
       field<Row>("bytes", "[bytes] the size asked for; NULL = the function takes none",
                  [](const Row& row) { return row.bytes; }),
-      field<Row>("deviceId", "device; NULL = memory of the host, or not told",
+      field<Row>("deviceId", "device; NULL = memory of the host, or not known",
                  [](const Row& row) { return row.device; }),
       field<Row>("contextId", "context; 0 = none", [](const Row& row) { return row.context; }),
       field<Row>("result", "what the function returned; 0 = success, 2 = there is no memory",
@@ -74,7 +74,7 @@ struct DeviceMemory {
   static constexpr std::array fields{
       field<Row>("time", "[ns] when, on CUPTI's clock", [](const Row& row) { return row.time; }),
       field<Row>("deviceId", "device", [](const Row& row) { return row.device; }),
-      field<Row>("freeBytes", "[bytes] what nobody on the device has",
+      field<Row>("freeBytes", "[bytes] free on the device",
                  [](const Row& row) { return row.free; }),
       field<Row>("totalBytes", "[bytes] what the device has",
                  [](const Row& row) { return row.total; }),

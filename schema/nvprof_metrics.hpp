@@ -501,12 +501,12 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .unit = "bytes"},
     {.name = "nvlink_total_nratom_data_transmitted",
      .description = "Bytes of atomics without response sent over NVLink",
-     .note = "no formula: requests are not told apart by what they ask; see "
+     .note = "no formula: requests are not distinguished by type; see "
              "nvltx__bytes_packet_request",
      .unit = "bytes"},
     {.name = "nvlink_total_ratom_data_transmitted",
      .description = "Bytes of atomics with response sent over NVLink",
-     .note = "no formula: requests are not told apart by what they ask; see "
+     .note = "no formula: requests are not distinguished by type; see "
              "nvltx__bytes_packet_request",
      .unit = "bytes"},
     {.name = "nvlink_total_response_data_received",
@@ -516,7 +516,7 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .unit = "bytes"},
     {.name = "nvlink_total_write_data_transmitted",
      .description = "Bytes of writes sent over NVLink",
-     .note = "no formula: requests are not told apart by what they ask; see "
+     .note = "no formula: requests are not distinguished by type; see "
              "nvltx__bytes_packet_request",
      .unit = "bytes"},
     {.name = "nvlink_transmit_throughput",
@@ -535,12 +535,12 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .unit = "bytes"},
     {.name = "nvlink_user_nratom_data_transmitted",
      .description = "Bytes of user data of atomics without response sent over NVLink",
-     .note = "no formula: requests are not told apart by what they ask; see "
+     .note = "no formula: requests are not distinguished by type; see "
              "nvltx__bytes_packet_request_data_user",
      .unit = "bytes"},
     {.name = "nvlink_user_ratom_data_transmitted",
      .description = "Bytes of user data of atomics with response sent over NVLink",
-     .note = "no formula: requests are not told apart by what they ask; see "
+     .note = "no formula: requests are not distinguished by type; see "
              "nvltx__bytes_packet_request_data_user",
      .unit = "bytes"},
     {.name = "nvlink_user_response_data_received",
@@ -550,7 +550,7 @@ inline constexpr NvprofFormula nvprof_metric_formulas[] = {
      .unit = "bytes"},
     {.name = "nvlink_user_write_data_transmitted",
      .description = "Bytes of user data of writes sent over NVLink",
-     .note = "no formula: requests are not told apart by what they ask; see "
+     .note = "no formula: requests are not distinguished by type; see "
              "nvltx__bytes_packet_request_data_user",
      .unit = "bytes"},
     {.name = "pcie_total_data_received",

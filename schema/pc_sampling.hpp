@@ -56,7 +56,7 @@ namespace tables {
 inline constexpr Column source_locator_columns[]{
     stored("id", Type::i64, "number of the source line; counts per run"),
     stored("lineNumber", Type::i64, "line in the file, from 1"),
-    stored("fileName", Type::string, "path as the compiler was told it: StringTable id"),
+    stored("fileName", Type::string, "path as passed to the compiler: StringTable id"),
 };
 inline constexpr Table source_locator{
     .name = "CUPTI_ACTIVITY_KIND_SOURCE_LOCATOR",
@@ -119,7 +119,7 @@ inline constexpr Table pc_sampling_record_info{
     .name = "CUPTI_ACTIVITY_KIND_PC_SAMPLING_RECORD_INFO",
     .doc =
         "Totals of PC samples: a row for each context, and one for each launch that "
-        "--pc-serialize told apart.",
+        "--pc-serialize distinguished.",
     .columns = pc_sampling_record_info_columns,
     .origin = Origin::run,
     .kind = 31,

@@ -271,7 +271,7 @@ inline constexpr std::string_view textures[] = {
 
 inline constexpr CallClass queries[] = {
     {"errors and what they are called",
-     "They read memory of the thread; PyTorch does it behind every launch. That cudaGetLastError "
+     "They read memory of the thread; PyTorch does it after every launch. That cudaGetLastError "
      "clears the error shows in no other record.",
      query_calls::errors},
     {"versions and entry points",
@@ -284,7 +284,7 @@ inline constexpr CallClass queries[] = {
     {"devices",
      "They read what the driver learned at its start; the runtime asks 111 times when it starts. "
      "Some attributes, clock rates among them, are asked of the device and take half a "
-     "millisecond; a row would not tell which it was.",
+     "millisecond; a row would not say which it was.",
      query_calls::devices},
     {"streams and whether they are captured",
      "They read what the host keeps of a stream, and do not ask whether its work is done.",

@@ -40,7 +40,7 @@ inline constexpr Column string_table_columns[]{
            "as in demangled"),
     stored("display", Type::text,
            "a kernel's name as short as is unique within the file, computed at the end: the "
-           "function, with the template arguments that tell its kernels apart; NULL = no kernel's "
+           "function, with the template arguments that distinguish its kernels; NULL = no kernel's "
            "name, or the run is not over"),
 };
 inline constexpr Table string_table{
@@ -48,10 +48,10 @@ inline constexpr Table string_table{
     .doc = "Every string once. Other tables have its _id_. Row 0 stands for NULL.",
     .columns = string_table_columns,
     .origin = Origin::run,
-    .row_doc = "what other tables have in place of the string; 0 = NULL"};
+    .row_doc = "what other tables have instead of the string; 0 = NULL"};
 
 inline constexpr Column run_columns[]{
-    stored("key", Type::text, "what is told; the keys are listed in the documentation of RUN"),
+    stored("key", Type::text, "name of the fact; the keys are listed in the documentation of RUN"),
     stored("value", Type::any, "an integer or a text"),
 };
 inline constexpr Table run{.name = "RUN",
@@ -103,11 +103,11 @@ inline constexpr Column clock_columns[]{
     stored("monotonic", Type::i64, "[ns] time since boot (CLOCK_MONOTONIC)"),
     stored("cupti", Type::i64, "[ns] CUPTI's clock: what all activity tables have"),
     stored("monotonicRaw", Type::i64,
-           "[ns] time since boot that nobody corrects (CLOCK_MONOTONIC_RAW); NULL = not known"),
+           "[ns] time since boot, never corrected (CLOCK_MONOTONIC_RAW); NULL = not known"),
     stored("ticks", Type::i64,
            "the processor's own counter: TSC of x86-64, CNTVCT of Arm; NULL = not known"),
     stored("realtimeError", Type::i64,
-           "[ns] how far the time of day may be off, as the kernel is told by NTP, chrony or PTP "
+           "[ns] how far the time of day may be off, as NTP, chrony or PTP report it to the kernel "
            "(adjtimex); NULL = it is not kept in step, or not known"),
 };
 inline constexpr Table clock{

@@ -46,7 +46,7 @@ inline constexpr std::array statistics{
         "1 = what this process sent could not be read to its end, or gpuprof ended before "
         "it did. Records are missing; how many is not known."},
     StatisticInfo{"blocks_discarded", Severity::data_loss,
-                  "Blocks of rows thrown away of which nobody knows how many rows they had."},
+                  "Blocks of rows thrown away whose number of rows is unknown."},
     StatisticInfo{"bytes_discarded", Severity::data_loss,
                   "Bytes of rows thrown away because neither memory nor disk had room for them."},
     StatisticInfo{"frames_malformed", Severity::error,

@@ -37,11 +37,11 @@ inline constexpr ExitCodeInfo exit_codes[] = {
     {ExitCode::bad_option, "wrong option, metric or window, or options that exclude one another"},
     {ExitCode::missing_argument, "the last option lacks its value"},
     {ExitCode::application_not_found, "the program was not found, or cannot be run"},
-    {ExitCode::import_failed, "the profile or capture to read is missing, damaged or none"},
+    {ExitCode::import_failed, "the file to read is missing, damaged, or not a profile or capture"},
     {ExitCode::output_failed,
      "a file to write exists, cannot be written or was removed, or the disk is full"},
     {ExitCode::no_metrics, "metrics cannot be collected here, and --require-metrics was given"},
-    {ExitCode::no_driver, "there is no CUDA driver to ask"},
+    {ExitCode::no_driver, "there is no CUDA driver"},
     {ExitCode::nothing_recorded, "nothing was recorded, and --fail-if-empty was given"},
     {ExitCode::reader_gone, "the reader of what gpuprof prints has gone"},
 };

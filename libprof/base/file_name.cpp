@@ -44,14 +44,14 @@ std::string expand_name(std::string_view pattern, long process_id) {
         const char* value = std::getenv(variable.c_str());
         if (!value) {
           throw Error("cannot find environment variable \"" + variable + "\"",
-                      "set it, or take %q{" + variable + "} out of the name", ExitCode::internal);
+                      "set it, or remove %q{" + variable + "} from the name", ExitCode::internal);
         }
         name += value;
         at = close;
         break;
       }
       default:
-        throw Error("\"" + std::string(pattern) + "\" has a placeholder that is none",
+        throw Error("\"" + std::string(pattern) + "\" has an unknown placeholder",
                     "%p (process id), %h (host), %q{NAME} (variable) and %% (a percent sign)",
                     ExitCode::bad_option);
     }

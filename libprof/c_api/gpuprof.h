@@ -165,11 +165,17 @@ GPUPROF_EXPORT const char* gpuprof_queries(void);
  *   "by": "nvtx"                           kind of owner: library, nvtx, stack, kind or pool;
  *                                          default: library
  *   "points": 1000                         number of points of memory_timeline; default: 0
- *   "torch": "snapshot.pickle"             for torch_segments and torch_devices: a file written by
- *                                          PyTorch's torch.cuda.memory._dump_snapshot()
+ *   "torch": {"segments": [{...}]}         for torch_segments and torch_devices: the segments of
+ *                                          PyTorch's allocator, see below
  *   "time": 1000, "process": 7             for these two: when (ns, CUPTI's clock) and in which
  *                                          process the snapshot was taken; default: inferred
  *   "front": [["rank", "int64", 3]]        as in gpuprof_table()
+ *
+ * A segment has "device", "address", "bytes", "stream", "blocks" (their number), "type" ("small",
+ * "large"), "expandable" (true, false), and of its bytes "allocated", "active" (allocated, or
+ * waiting for a stream), "requested" (of active) and those of the block "largest_free". Missing
+ * members are 0. Next to "segments", "taken_at" is when the snapshot was taken (ns since 1970), and
+ * "file" its name for errors. Segments that overlap, or have more in use than they have: 20.
  *
  * On success the caller owns *stream. */
 GPUPROF_EXPORT int gpuprof_memory(gpuprof_run* run, const char* request,

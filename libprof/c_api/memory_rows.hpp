@@ -18,7 +18,7 @@ namespace gpuprof::c_api {
 struct MemoryRequest {
   Request request;  // only its table and `front` are used
   memory::Questions questions;
-  std::optional<std::string> torch;  // path of a PyTorch snapshot
+  std::optional<memory::TorchSnapshot> torch;
   memory::TorchQuestion torch_question;
 };
 

@@ -15,22 +15,22 @@ using Json = nlohmann::json;
 }
 
 std::string text(const Json& value, const std::string& where) {
-  if (!value.is_string()) refuse(where + " wants a text");
+  if (!value.is_string()) refuse(where + " must be a string");
   return value.get<std::string>();
 }
 
 std::int64_t whole(const Json& value, const std::string& where) {
-  if (!value.is_number_integer()) refuse(where + " wants whole numbers");
+  if (!value.is_number_integer()) refuse(where + " must have whole numbers");
   return value.get<std::int64_t>();
 }
 
 const Json& list(const Json& value, const std::string& where) {
-  if (!value.is_array()) refuse(where + " wants a list");
+  if (!value.is_array()) refuse(where + " must be a list");
   return value;
 }
 
 const Json& object(const Json& value, const std::string& where) {
-  if (!value.is_object()) refuse(where + " wants an object");
+  if (!value.is_object()) refuse(where + " must be an object");
   return value;
 }
 
@@ -59,7 +59,7 @@ std::vector<std::int64_t> numbers(const Json& value, const std::string& where) {
 
 Request read_request(std::string_view json) {
   const Json all = Json::parse(json, nullptr, false);
-  if (!all.is_object()) refuse("it is no JSON object");
+  if (!all.is_object()) refuse("it is not a JSON object");
   Request request;
   for (const auto& [key, value] : all.items()) {
     if (key == "table") {
@@ -89,7 +89,7 @@ Request read_request(std::string_view json) {
       }
     } else if (key == "front") {
       for (const Json& each : list(value, key)) {
-        if (list(each, key).size() != 3) refuse("front wants name, type and value");
+        if (list(each, key).size() != 3) refuse("front must have name, type and value");
         request.front.push_back({.name = text(each[0], key),
                                  .kind = kind(text(each[1], key)),
                                  .value = constant(each[2], key)});

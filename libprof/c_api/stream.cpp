@@ -77,7 +77,7 @@ ArrowArrayStream join(std::vector<Owned<ArrowArrayStream>> streams) {
   for (Owned<ArrowArrayStream>& stream : streams) {
     // Foreign streams are rejected: these must all come from stream_of().
     if (stream.get().release != release) {
-      throw Error("a stream is none of libgpuprof's", "", ExitCode::bad_option);
+      throw Error("a stream is not one of libgpuprof's", "", ExitCode::bad_option);
     }
     Rows& rows = rows_in(&stream.get());
     if (first) all->fields = rows.fields;

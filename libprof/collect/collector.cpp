@@ -122,8 +122,7 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
     case CUPTI_CB_DOMAIN_STATE:
       // CUPTI has shut itself down. What it had written is in the arena; nothing more will come.
       buffers_.count(wire::Count::cupti_errors);
-      return stream_.tell("error",
-                          "CUPTI stopped by itself after an error; the program runs on unprofiled");
+      return stream_.tell("error", "CUPTI stopped after an error; the program runs on unprofiled");
     default: return;
   }
 }

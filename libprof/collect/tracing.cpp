@@ -196,7 +196,7 @@ const char* Tracing::why_not(int kind) const {
   }
   // Seen with 13.0 and 13.1; older versions are assumed to behave the same.
   if (measured_ && kind == schema::Pcie::info.id && cupti_.version < 130200) {
-    return "CUPTI before 13.2 does not measure beside it";
+    return "CUPTI before 13.2 does not measure at the same time";
   }
   return nullptr;
 }

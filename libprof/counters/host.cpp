@@ -45,7 +45,7 @@ namespace {
 Json read_object(const char* request) {
   Json object = Json::parse(request, nullptr, false);
   if (!object.is_object()) {
-    throw Error("the question is no JSON object", "gpuprof.h says what it is",
+    throw Error("the question is not a JSON object", "gpuprof.h says what it is",
                 ExitCode::bad_option);
   }
   return object;
@@ -55,7 +55,7 @@ std::string text_of(const Json& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end() || found->is_null()) return {};
   if (!found->is_string()) {
-    throw Error(std::string(name) + " wants a text", "", ExitCode::bad_option);
+    throw Error(std::string(name) + " must be a string", "", ExitCode::bad_option);
   }
   return found->get<std::string>();
 }
@@ -64,7 +64,7 @@ std::optional<int> number_of(const Json& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end() || found->is_null()) return {};
   if (!found->is_number_integer()) {
-    throw Error(std::string(name) + " wants a whole number", "", ExitCode::bad_option);
+    throw Error(std::string(name) + " must be a whole number", "", ExitCode::bad_option);
   }
   return found->get<int>();
 }
@@ -173,7 +173,7 @@ int gpuprof_host::config_image(const char* metrics, const std::uint8_t** image,
         throw Error(chip().name() + " cannot count " + name,
                     "a full name has its roll-up (.sum, .avg …)", ExitCode::bad_option);
       }
-      throw Error("CUPTI counts these metrics not together", "", ExitCode::bad_option);
+      throw Error("CUPTI cannot collect these metrics together", "", ExitCode::bad_option);
     }
     image_ = std::move(*made);
     *image = image_.data();
@@ -190,7 +190,7 @@ int gpuprof_host::passes(const std::uint8_t* image, std::int64_t size, std::int6
     }
     cupti::Image copy(image, image + std::max<std::int64_t>(size, 0));
     *passes = static_cast<std::int64_t>(values_->chip().passes(copy));
-    if (*passes == 0) throw Error("this is no config image", "", ExitCode::bad_option);
+    if (*passes == 0) throw Error("this is not a config image", "", ExitCode::bad_option);
   });
 }
 

@@ -18,7 +18,8 @@ constexpr std::int64_t most_samples = std::numeric_limits<std::uint32_t>::max();
 Json read_pm_request(const char* request) {
   Json object = Json::parse(request, nullptr, false);
   if (!object.is_object()) {
-    throw Error("the request is no JSON object", "gpuprof.h says what it is", ExitCode::bad_option);
+    throw Error("the request is not a JSON object", "gpuprof.h says what it is",
+                ExitCode::bad_option);
   }
   return object;
 }

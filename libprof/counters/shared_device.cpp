@@ -201,7 +201,7 @@ void SharedDevice::configure(Listener& listener, const ConsumerSettings& setting
   const std::lock_guard lock(mutex_);
   if (listener.started) refuse_state("PM sampling is started", "stop() it first");
   if (settings.by_time && !sample::samples_by_time(chip_)) {
-    throw Error(chip_ + " cannot sample every so many ns",
+    throw Error(chip_ + " cannot sample at an interval in ns",
                 "TriggerMode.GPU_SYSCLK_INTERVAL counts cycles of its system clock",
                 ExitCode::bad_option);
   }

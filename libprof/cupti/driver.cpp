@@ -70,7 +70,7 @@ Driver start_driver(const std::vector<std::string>& candidates,
                     const char* (*lacks)(const Api& api)) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
   if (!library) {
-    throw Error(no_driver_library, "gpuprof --query-metrics --chip NAME needs none",
+    throw Error(no_driver_library, "gpuprof --query-metrics --chip NAME needs no driver",
                 ExitCode::no_driver);
   }
   const auto look_up = [&](auto& function, const char* name) {

@@ -41,7 +41,7 @@ RecordedMetrics::RecordedMetrics(const std::string& path) {
     good = false;
   }
   if (good && !chips_.empty()) return;
-  throw Error(path + " is no list of metrics of this gpuprof", "install gpuprof again",
+  throw Error(path + " is not a list of metrics of this gpuprof", "install gpuprof again",
               ExitCode::no_metrics);
 }
 

@@ -181,7 +181,7 @@ void RunPlan::assign_runs(const std::string& chip) {
   runs_ = std::max(runs_, run);  // chips share the runs
   if (options_.one_run && runs_ > 1) {
     throw Error("these metrics take " + std::to_string(runs_) + " runs on " + chip,
-                "leave some out (--metrics-plan shows which go together), or do without "
+                "leave some out (--metrics-plan shows which can be combined), or do without "
                 "--replay-mode disabled",
                 ExitCode::bad_option);
   }

@@ -105,7 +105,7 @@ namespace {
   }
   throw Error("these metrics cannot be sampled together on " + chip.name() +
                   ": their counters do not fit into one pass",
-              "these can, each set in a run of its own: " + sets, ExitCode::bad_option);
+              "these can, each set in its own run: " + sets, ExitCode::bad_option);
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ bool ProfileFile::look_at_header() {
   if (S_ISDIR(status.st_mode)) {
     fail(path_ + " is a folder, not a profile", "name a file in it");
   } else if (!S_ISREG(status.st_mode)) {
-    fail(path_ + " is no ordinary file", "a profile cannot be read from a pipe or device");
+    fail(path_ + " is not a regular file", "a profile cannot be read from a pipe or device");
   } else if (size_ == 0 && log_size_ == 0) {
     fail(path_ + " is empty", "its writer stored nothing, or a copy of it failed");
   }
@@ -251,7 +251,8 @@ void ProfileFile::make_rolled_back_copy() {
     notes_.push_back(
         path_ + ": a writer was ended in the middle of a transaction. This is the state before.");
   } catch (const std::filesystem::filesystem_error& error) {
-    return fail(path_ + ": a writer was ended in a transaction, and there is no room for a copy: " +
+    return fail(path_ +
+                    ": its writer ended during a transaction, and there is no room for a copy: " +
                     error.code().message(),
                 "set TMPDIR to a folder with more room");
   } catch (const DatabaseError& error) {
@@ -299,7 +300,7 @@ void ProfileFile::identify() {
     format_ = Format::nvprof;
   } else {
     format_ = Format::other_database;
-    return fail(path_ + " is a database, but no profile: it has none of nvprof's tables",
+    return fail(path_ + " is a database, but not a profile: it has none of nvprof's tables",
                 "name a file made by gpuprof -o or nvprof -o");
   }
   if (version_ && (*version_ < oldest_version || *version_ > schema::nvprof_version)) {
@@ -351,7 +352,7 @@ std::string ProfileFile::description() const {
       return "profile of gpuprof" + (made_by_.empty() ? "" : " " + made_by_) + " (" + version + ")";
     case Format::nvprof: return "profile of nvprof (" + version + ")";
     case Format::nsight_systems: return "Nsight Systems export";
-    case Format::other_database: return "SQLite database that is no profile";
+    case Format::other_database: return "SQLite database that is not a profile";
     case Format::no_database: return "not a database";
   }
   return "";

@@ -122,7 +122,7 @@ std::optional<Error> why_not_written(const std::string& path, const FileRules& r
   if (there) {
     if (S_ISDIR(status.st_mode)) return refusal(path + " is a folder", "give the name of a file");
     if (!S_ISREG(status.st_mode)) {
-      return refusal(path + " is no ordinary file", "give the name of a file");
+      return refusal(path + " is not a regular file", "give the name of a file");
     }
     struct stat read {};
     if (!rules.input.empty() && stat(rules.input.c_str(), &read) == 0 &&

@@ -75,7 +75,8 @@ std::string trace_problem(const std::vector<std::string>& words) {
   const auto has = [&](std::string_view word) {
     return std::ranges::find(words, word) != words.end();
   };
-  if (has("queries") && !has("api") && !has("all")) return "queries beside api: gpu,api,queries";
+  if (has("queries") && !has("api") && !has("all"))
+    return "queries together with api: gpu,api,queries";
   return {};
 }
 

@@ -70,7 +70,7 @@ void report_left_out(Session& session) {
   if (kernels > 0 && session.no_kernel_has_the_name()) {
     return session.output().warning("None of " + count_of(kernels, "kernel") + " has \"" +
                                     printable(filter.kernels) +
-                                    "\" in its name; case matters, unless (?i) stands before it.");
+                                    "\" in its name; case matters, unless it begins with (?i).");
   }
   std::string text = given(filter) + " left out all of " + count_of(all, "record") + " of GPU work";
   const bool window = filter.from.given() || filter.to.given();

@@ -145,7 +145,7 @@ class MemoryText {
     const memory::Table& table = account_.owners;
     const std::string by =
         table.rows.empty() ? "library" : Reading(table, table.rows.front()).text("by");
-    begin("Whose it was at the peak, by " + by);
+    begin("Owners at the peak, by " + by);
     heading({"At peak", "Share", "Allocations", "Allocated", "In the end"}, "Owner");
     each(table, [&](const Reading& row) {
       line(
@@ -156,7 +156,7 @@ class MemoryText {
     });
     if (by == "library" && !account_.any_library) {
       output_.line(
-          "  Who asked is not in the file; gpuprof --trace +allocation-source records it.");
+          "  The callers are not in the file; gpuprof --trace +allocation-source records them.");
     }
   }
 
@@ -221,7 +221,7 @@ class MemoryText {
     if (owners.rows.empty()) return;
     const Reading first(owners, owners.rows.front());
     const std::string by = first.text("by");
-    output_.line("  Whose memory it was at the first, by " + by + ":");
+    output_.line("  Owners of the memory at the first, by " + by + ":");
     std::size_t told = 0;
     for (const Row& each : owners.rows) {
       const Reading row(owners, each);

@@ -67,7 +67,7 @@ SampledLines::SampledLines(Session& session)
   while (rows.step()) {
     const std::int64_t samples = rows.integer(6);
     if (samples < 0 || rows.integer(7) < 0) {
-      session.skip("CUPTI_ACTIVITY_KIND_PC_SAMPLING with fewer samples than none");
+      session.skip("CUPTI_ACTIVITY_KIND_PC_SAMPLING with a negative number of samples");
       continue;
     }
     const std::int64_t device = rows.integer(0);

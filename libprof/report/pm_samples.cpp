@@ -119,7 +119,7 @@ std::map<std::int64_t, PmValues> read_pm_values(Session& session, const PmMetric
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
       if (part[row] != metric.part) continue;
       if (!is_time(start[row], stop[row])) {
-        if (metric.place == 1) session.skip("PM_SAMPLE whose times cannot be");
+        if (metric.place == 1) session.skip("PM_SAMPLE with impossible times");
         continue;
       }
       if (chunk[4].is_null(row) || std::isnan(value[row])) continue;

@@ -62,7 +62,7 @@ void DeviceSampler::configure() {
   }
   while (true) {
     if (taken.empty()) {
-      throw Error("it can count none of " + left_out, "", ExitCode::no_metrics);
+      throw Error("it cannot count any of " + left_out, "", ExitCode::no_metrics);
     }
     counters_ = metrics::counters_of(taken);
     try {

@@ -148,7 +148,8 @@ const char* ConfinedFiles::name() const { return vfs_->name.c_str(); }
 
 void ConfinedFiles::offer() {
   if (vfs_->registered) return;
-  if (sqlite3_vfs_register(&vfs_->vfs, 0) != SQLITE_OK) throw Error("SQLite takes no VFS of ours");
+  if (sqlite3_vfs_register(&vfs_->vfs, 0) != SQLITE_OK)
+    throw Error("SQLite refused to register a VFS");
   vfs_->registered = true;
 }
 

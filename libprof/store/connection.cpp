@@ -82,7 +82,7 @@ void Statement::Connection::fail(std::string_view sql) const {
   const auto refuse = [&](const std::string& what) {
     kind = Kind::refused;
     message = options_.shown_as + ": " + what;
-    hint = "somebody changed the file, or forged it; gpuprof and nvprof make none of that kind";
+    hint = "the file was changed or forged: gpuprof and nvprof do not write such files";
     exit_code = ExitCode::import_failed;
   };
   switch (code & 0xff) {

@@ -336,7 +336,7 @@ void Database::attach(const Database& other, const std::string& name) {
 bool Database::make(std::string_view type, std::string_view name, const ForeignSql& sql) {
   Connection& connection = *connection_;
   if (connection.guard_.content() != Guard::Content::copied) {
-    throw Error("nothing is to be taken in");
+    throw Error("there is no copied content to take in");
   }
   const auto there = [&] {
     Statement found(*this, "SELECT 1 FROM main.sqlite_master WHERE name = ?1 COLLATE NOCASE");

@@ -88,7 +88,7 @@ CaptureReader::CaptureReader(const std::string& path)
       std::string_view(magic, sizeof magic) != capture_magic ||
       read(&version_, sizeof version_) != sizeof version_) {
     std::fclose(file_);
-    throw Error(path + " is no capture", "captures are made with gpuprof --save-capture FILE",
+    throw Error(path + " is not a capture", "captures are made with gpuprof --save-capture FILE",
                 ExitCode::import_failed);
   }
   if (version_ > capture_version) {

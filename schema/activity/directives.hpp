@@ -49,7 +49,7 @@ KIND(OpenaccOther, 35, OPENACC_OTHER, CUpti_ActivityOpenAccOther, openacc, enabl
 
 KIND(Openmp, 47, OPENMP, CUpti_ActivityOpenMp, openmp, enable,
      "OpenMP constructs, from a runtime with OMPT: LLVM's libomp has it, GCC's libgomp has not. "
-     "With libomp 16 CUPTI 13.5 tells no end: 0.",
+     "With libomp 16 CUPTI 13.5 reports no end: 0.",
      COL(u32, eventKind, "construct: enum CUpti_OpenMpEventKind"),
      COL(u32, version, "version of the OpenMP tools interface"),
      COL(u32, threadId, "thread as the OpenMP runtime counts them"),

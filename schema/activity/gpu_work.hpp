@@ -147,7 +147,7 @@ KIND(Memcpy2, 22, MEMCPY2, CUpti_ActivityMemcpyPtoP4, gpu, with_other,
 
 TRAITS(GraphTrace, .gpu_work = GpuWork{.type = "graph", .name = "[CUDA graph]"})
 KIND(GraphTrace, 51, GRAPH_TRACE, CUpti_ActivityGraphTrace2, graph, enable,
-     "Launches of CUDA graphs as a whole, in place of their nodes.",
+     "Launches of CUDA graphs as a whole, instead of their nodes.",
      CORRELATION(correlationId, "joins the API call that launched it"),
      GPUPROF_TIMES,
      COL(u32, deviceId, "device of the first node"), COL(u32, graphId, "executable CUDA graph"),

@@ -94,7 +94,7 @@ KIND(Jit, 52, JIT, CUpti_ActivityJit2, jit, enable,
      COL(u64, jitOperationCorrelationId, "the same for the steps of one compilation"),
      COL(u64, cacheSize, "[bytes] size of the compute cache"),
      STR(cachePath, "file in the compute cache: StringTable id; 0 = none"),
-     since(130100, COL(u32, threadId, "thread that did it; 0 = not told by this CUPTI")))
+     since(130100, COL(u32, threadId, "thread that did it; 0 = not reported by this CUPTI")))
 
 KIND(GraphHostNode, 56, GRAPH_HOST_NODE, CUpti_ActivityGraphHostNode, host, enable,
      "Host functions that ran as nodes of CUDA graphs. The driver of CUDA 13.0 delivers none.",

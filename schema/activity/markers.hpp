@@ -100,7 +100,7 @@ inline std::span<const std::byte> payload_data(const CUpti_ActivityMarkerData2& 
   COL(u32, objectKind, "what objectId names: enum CUpti_ActivityObjectKind"),   \
       BLOB(12, objectId,                                                        \
            "process and thread, or device, context and stream, as three u32; "  \
-           "read the columns threadId and objectXxxId in place of it")
+           "read the columns threadId and objectXxxId instead")
 
 #define GPUPROF_OBJECT_THREAD                              \
   CUSTOM(u32, 4, "threadId", extract::object_thread,       \
@@ -137,7 +137,7 @@ KIND(MarkerData, 13, MARKER_DATA, CUpti_ActivityMarkerData2, nvtx, enable,
      COL(u32, flags, "how color is meant: enum CUpti_ActivityFlag_MARKER_COLOR, bits"),
      COL(u32, id, "the mark or range: MARKER.id of the same process"),
      COL(u32, payloadKind, "type of payload: enum CUpti_MetricValueKind"),
-     BLOB(8, payload, "the payload as it is; read payloadInt or payloadDouble in place of it"),
+     BLOB(8, payload, "the payload as it is; read payloadInt or payloadDouble instead"),
      COL(u32, color, "0xAARRGGBB when flags say so"),
      COL(u32, category, "category number; 0 = none"),
      NULLABLE(i64, "payloadInt", extract::payload_int,
@@ -145,7 +145,7 @@ KIND(MarkerData, 13, MARKER_DATA, CUpti_ActivityMarkerData2, nvtx, enable,
               "CUPTI gives where there is none"),
      NULLABLE(f64, "payloadDouble", extract::payload_double,
               "payload that is a floating-point number, else NULL"),
-     since(130000, COL(u32, cuptiDomainId, "CUPTI's number of the domain; 0 = not told")),
+     since(130000, COL(u32, cuptiDomainId, "CUPTI's number of the domain; 0 = not known")),
      since(130000, follows_pointer(NULLABLE(
          u64, "payloadSchema", extract::payload_schema,
          "layout of payloadData: NVTX_PAYLOAD_ENTRY.schemaId of the same process and domain, or a "

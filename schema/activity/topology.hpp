@@ -116,7 +116,7 @@ KIND(Device, 8, DEVICE, CUpti_ActivityDevice6, topology, enable_and_dump,
      BLOB(16, migUuid, "UUID of the MIG instance; zeros = no MIG"),
      COL(u32, isNumaNode, "1 = its memory is a NUMA node of the host"),
      COL(u32, numaId, "that NUMA node; means nothing when isNumaNode is 0"),
-     since(130200, COL(u32, numTpcs, "[count] texture processing clusters (TPC); 0 = not told")))
+     since(130200, COL(u32, numTpcs, "[count] texture processing clusters (TPC); 0 = not known")))
 
 KIND(Context, 9, CONTEXT, CUpti_ActivityContext4, topology, enable_and_dump, "CUDA contexts.",
      COL(u32, contextId, "the context"), COL(u32, deviceId, "its device"),
@@ -150,12 +150,12 @@ KIND(GreenContext, 59, GREEN_CONTEXT, CUpti_ActivityGreenContext3, topology, ena
      COL(u16, numMultiprocessors, "[count] multiprocessors it owns"),
      COL(u8, logicalTpcMaskSize, "u32 words of logicalTpcMask in use"),
      BLOB(128, logicalTpcMask, "bit mask of the TPCs it owns, 32 words of u32"),
-     since(130201, COL(u64, workqueueResourceId, "its work queue; 0 = not told")),
+     since(130201, COL(u64, workqueueResourceId, "its work queue; 0 = not known")),
      since(130201,
            COL(u32, workqueueConcurrencyLimit, "[count] operations at a time in that queue")),
      since(130201, COL(u32, workqueueSharingScope, "enum CUdevWorkqueueConfigScope")),
      since(130400, COL(u32, workqueueChannelCount,
-                       "[count] hardware channels of the queue; 0 = not told")),
+                       "[count] hardware channels of the queue; 0 = not known")),
      since(130400, BLOB(128, workqueueChannelIds, "those channels, 32 words of u32")))
 
 KIND(NvLink, 40, NVLINK, CUpti_ActivityNvLink5, topology, enable_and_dump,
@@ -185,13 +185,13 @@ KIND(Pcie, 46, PCIE, CUpti_ActivityPcie, topology, enable_and_dump,
      COL(u16, linkWidth, "[count] lanes of the link"),
      COL(u16, upstreamBus, "bus it is connected to"),
      BLOB(144, attr,
-          "GPU: UUID, then the devices it can reach directly, 32 words of i32; bridge: bus behind "
-          "it, device and vendor, three u16, to be read as columns"),
+          "GPU: UUID, then the devices it can reach directly, 32 words of i32; bridge: its "
+          "secondary bus, device and vendor, three u16, to be read as columns"),
      NULLABLE(u32, "deviceId", extract::pcie_device, "the device, NULL for a bridge"),
      NULLABLE(u32, "bridgeId", extract::pcie_bridge, "the bridge, NULL for a device"),
      NULLABLE(u32, "secondaryBus",
               extract::pcie_bridge_attribute<&CUpti_ActivityPcieBridgeAttr::secondaryBus>,
-              "bus behind a bridge: upstreamBus of what hangs there, else NULL"),
+              "secondary bus of a bridge: upstreamBus of the devices on it, else NULL"),
      NULLABLE(u32, "pciDeviceId",
               extract::pcie_bridge_attribute<&CUpti_ActivityPcieBridgeAttr::deviceId>,
               "PCI device id of a bridge, else NULL"),

@@ -1,5 +1,5 @@
 -- Everything the GPU did, in one shape: kernels, memory copies and sets, batches of its decompression
--- engine, and with --trace +graph CUDA graphs as a whole in place of what is in them.
+-- engine, and with --trace +graph CUDA graphs as a whole instead of their nodes.
 --
 -- type TEXT: kernel, memcpy, memset, decompress or graph
 -- name TEXT: the kernel's, [CUDA memcpy HtoD], ..., [CUDA memset], [CUDA memory decompression] or

@@ -1,7 +1,7 @@
 -- How many streams of a device were at work at a time, between its first work and its last.
 --
 -- device_id INTEGER: the device
--- streams INTEGER [count]: so many streams had work running; 0 = the device was idle
+-- streams INTEGER [count]: number of streams that had work running; 0 = the device was idle
 -- duration_ms REAL [ms]: how long
 -- share REAL [share]: of the time between first and last, from 0 to 1
 CREATE VIEW concurrency AS

@@ -5,7 +5,7 @@
 -- allocations INTEGER [count]: allocations that were there then
 -- memory TEXT: kind of memory: Device, Pinned, Managed, ...
 -- pool_type TEXT: local or imported; NULL = not from a pool
--- time INTEGER [ns]: when it was so many first, on CUPTI's clock
+-- time INTEGER [ns]: when it was first reached, on CUPTI's clock
 -- t_ms REAL [ms]: time, from the first of the run on
 -- device_id INTEGER: device
 -- process_id INTEGER: process

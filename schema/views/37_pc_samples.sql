@@ -5,7 +5,7 @@
 -- short_name TEXT: name of the function alone
 -- mangled_name TEXT: name as the compiler made it
 -- pc INTEGER [bytes]: the instruction: how far from the beginning of the function
--- file TEXT: source file as the compiler was told it; NULL = not known (no -lineinfo)
+-- file TEXT: source file as passed to the compiler; NULL = not known (no -lineinfo)
 -- line INTEGER: line in it
 -- stall_reason TEXT: what the warp waited for, by CUPTI's name without the common part; selected = it
 --   went on

@@ -1,11 +1,11 @@
 -- SASS metrics (--source-level-analysis): what each instruction of a kernel did, counted by code that
--- CUPTI puts beside it.
+-- CUPTI adds to it.
 --
 -- function TEXT: demangled name of the kernel or device function
 -- short_name TEXT: name of the function alone
 -- mangled_name TEXT: name as the compiler made it
 -- pc INTEGER [bytes]: the instruction: how far from the beginning of the function
--- file TEXT: source file as the compiler was told it; NULL = not known (no -lineinfo)
+-- file TEXT: source file as passed to the compiler; NULL = not known (no -lineinfo)
 -- line INTEGER: line in it
 -- metric TEXT: what was counted, by CUPTI's name without the common part: inst_executed
 -- value INTEGER: how much; what is 0 has no row

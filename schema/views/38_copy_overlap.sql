@@ -1,4 +1,4 @@
--- How long each device copied in each direction, and how much of that kernels ran beside it. Copies
+-- How long each device copied in each direction, and for how much of that kernels ran as well. Copies
 -- that overlap one another count once in each direction.
 --
 -- kind TEXT: direction: HtoD, DtoH, DtoD, PtoP, ...

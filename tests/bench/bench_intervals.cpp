@@ -1,6 +1,6 @@
-// How fast intervals are swept: libprof/compute/intervals on one thread, beside the plainest loop
-// that gives the same answer, and beside reading the two columns alone, which no way can be faster
-// than.
+// How fast intervals are swept: libprof/compute/intervals on one thread, compared with the
+// simplest loop that gives the same answer, and with reading the two columns alone, the lower
+// bound.
 //
 //   bench_intervals COUNT ROUNDS
 #include <algorithm>

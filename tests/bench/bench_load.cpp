@@ -1,4 +1,5 @@
-// How fast rows get into SQLite: gpuprof's loader, beside plain bind and step into nvprof's tables.
+// How fast rows get into SQLite: gpuprof's loader, compared with plain bind and step into nvprof's
+// tables.
 //
 //   bench_load generate FILE RECORDS    writes a capture of that many mixed records
 //   bench_load measure FOLDER ROWS ROUNDS [loader|plain KIND]
@@ -6,7 +7,7 @@
 //       api, mixed) only that one, for a profiler
 //
 // Times are the thread's CPU time, system calls included, because other work on the machine then
-// counts less; wall time stands beside it.
+// counts less; wall time is printed next to it.
 #include <sqlite3.h>
 #include <unistd.h>
 

@@ -46,7 +46,7 @@ def until(condition):
         time.sleep(0.005)
 
 def decoded(collector, count=20):
-    # Samples of several calls, until there are so many.
+    # Samples of several calls, until there are `count`.
     parts = []
     while sum(map(len, parts)) < count:
         time.sleep(0.01)

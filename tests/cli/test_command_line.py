@@ -47,8 +47,8 @@ class Grammar(CommandLine):
                 self.check(ran, 5, invalid(value, f"{option} {takes}") + MORE)
         ran = self.run_gpuprof("--trace", "gpu,foo", "true")
         self.assertRegex(ran.stderr, "--trace takes gpu, api, .*, all\n")
-        self.assertIn('======== "foo" is none of these.\n', ran.stderr)
-        self.assertNotIn("none of these", self.run_gpuprof("--trace", "foo", "true").stderr)
+        self.assertIn('======== "foo" is not one of these.\n', ran.stderr)
+        self.assertNotIn("not one of these", self.run_gpuprof("--trace", "foo", "true").stderr)
         ran = self.run_gpuprof("--trace", "gpu,+api", "true")
         self.assertIn("--trace takes the whole list, or only what to add", ran.stderr)
 

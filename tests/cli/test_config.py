@@ -131,14 +131,15 @@ class Config(FakeTest):
             ("trace = gpu\n", "1: trace takes a text in quotes, a number, true or false"),
             ('trace = "gpu\n', "1: trace: the quotes do not end"),
             ('trace = "g\\u0070u"\n',
-             "1: trace: in double quotes \\ stands before \\ and \" only; single quotes take all"),
+             "1: trace: in double quotes \\ must be followed by \\ or \"; "
+             "single quotes allow everything"),
             ('trace = ["gpu"\n', "2: trace: there is no ']'"),
             ('trace = ["gpu" "api"]\n', "1: trace: there is no ','"),
             ("trace\n", "1: trace: there is no '='"),
-            ("quiet = true false\n", "1: quiet: something stands behind the value"),
+            ("quiet = true false\n", "1: quiet: something follows the value"),
             ("quiet = true\nquiet = true\n", "2: quiet is there twice"),
             ("[collect]\n", "1: sections mean nothing here"),
-            ("= 1\n", "1: no name of an option begins here"),
+            ("= 1\n", "1: this is not the name of an option"),
             ('quiet = "maybe"\n', "1: quiet takes true or false"),
             ("trace = ''\n", "1: trace takes a value"),
             ("quiet = true\nflush-period = 0\n",
@@ -196,7 +197,7 @@ class Config(FakeTest):
         os.symlink("/dev/zero", self.folder / "device")
         reasons = {
             "none": "No such file or directory", ".": "it is a folder",
-            "pipe": "it is no ordinary file", "device": "it is no ordinary file",
+            "pipe": "it is not a regular file", "device": "it is not a regular file",
             "large": "it is larger than 64 KiB",
         }  # fmt: skip
         if os.geteuid() == 0:

@@ -74,7 +74,7 @@ class Bench(ScriptTest):
             refused("nothing to do", lambda: None)
             refused("at least one run", lambda: work(1), runs=0)
             refused("mine", lambda: (_ for _ in ()).throw(ValueError("mine")))
-            refused("7 runs in place of 3", lambda: cuda.fake_set(ctypes.c_uint64(4099)), runs=3,
+            refused("7 runs instead of 3", lambda: cuda.fake_set(ctypes.c_uint64(4099)), runs=3,
                     flush_l2=False)
             b = gpuprof.bench(lambda: work(1), runs=2, cupti={str(CUPTI)!r})  # after all that
             assert b.runs == 2

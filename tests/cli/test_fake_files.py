@@ -273,7 +273,7 @@ class WhatForceReplaces(FilesTest):
         with sqlite3.connect(file) as database:
             database.execute("CREATE TABLE photo(a)")
         database.close()
-        self.refuses(file, "no profile", "-f replaces")
+        self.refuses(file, "not a profile", "-f replaces")
 
     def test_not_a_database_that_cannot_be_read(self):
         file = self.folder / "broken.db"

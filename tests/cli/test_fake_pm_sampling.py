@@ -331,7 +331,7 @@ class Trouble(PmTest):
         (self.folder / "end").touch()
         _, stderr = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 5, stderr)
-        self.assertIn(b"the sampler ended before it was told to", stderr)
+        self.assertIn(b"the sampler ended too early", stderr)
         database = self.database()
         self.assert_in_order(database)
         self.assertIn("stream_cut", [name for _, name in database.statistics()])

@@ -290,7 +290,7 @@ class Ranges(RangeTest):
                     cuda.fake_profiler_stop()
                 refused("no values yet", lambda: r.values)
                 refused("does not measure " + BLOCKS, gpuprof.range("other", BLOCKS).__enter__)
-                refused("a trace of its own", gpuprof.range("other", BYTES).run, work, 1)
+                refused("its own trace", gpuprof.range("other", BYTES).run, work, 1)
             assert [r.values for r in ranges] == [{BYTES: n * 65536} for n in (1, 2, 3)]
             assert r.path == t.path and r.metrics == [BYTES]
             names = [row["name"] for row in t.run.range_metrics.dicts()]

@@ -125,7 +125,7 @@ class FailingCalls(FakeTest):
         run = self.profile("late", "fatal", check=0)
         database = self.database()
         self.assertEqual(database.kernels(), {"before": 10})
-        self.assertIn("CUPTI stopped by itself", run.stderr)
+        self.assertIn("CUPTI stopped after an error", run.stderr)
         self.assertNotEqual(database.losses(), {})
 
 

@@ -230,7 +230,7 @@ class Output(CommandLine):
             return re.findall("Warning: (.*)", text)
 
         self.assertEqual(warnings("--kernels", "VECTOR"), [
-            'None of 1 kernel has "VECTOR" in its name; case matters, unless (?i) stands before it.'
+            'None of 1 kernel has "VECTOR" in its name; case matters, unless it begins with (?i).'
         ])  # fmt: skip
         self.assertEqual(warnings("--kernels", "(?i)VECTOR"), [])
         (late,) = warnings("--from", "1000s")
@@ -292,7 +292,7 @@ class BadFiles(CommandLine):
         database = sqlite3.connect(self.folder / "blank.sqlite")
         database.execute("CREATE TABLE t(a)")
         database.close()
-        self.check_refused("blank.sqlite", "no profile")
+        self.check_refused("blank.sqlite", "not a profile")
 
     def test_other_versions(self):
         for version in (-1, 0, 7, 19):

@@ -206,7 +206,7 @@ class Memory(unittest.TestCase):
         for line in (
             "Most memory at a time",
             "2490368",
-            "Whose it was at the peak, by library",
+            "Owners at the peak, by library",
             "./streams  [process 631, device 0, Device]",
             "7 allocations: kept",
             "What stands out",

@@ -53,7 +53,7 @@ class Errors(Program):
         texts = [each["text"] for each in answer]
         self.assertIn("cannot sample dram__bytes_read", texts[8])
         self.assertIn("roll-up", texts[8])
-        self.assertIn("one pass (these can, each set in a run of its own: ", texts[10])
+        self.assertIn("one pass (these can, each set in its own run: ", texts[10])
         self.assertIn("there is no device 7", texts[-1])
 
     def test_passes_beforehand(self):

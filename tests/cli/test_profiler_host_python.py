@@ -90,7 +90,7 @@ class Host(Program):
             """
         )
         for each, text in zip(
-            answer, ("7 is no ProfilerType", "no chip GV9", "no single-pass set x")
+            answer, ("7 is not a ProfilerType", "no chip GV9", "no single-pass set x")
         ):
             self.assert_refused(each, "ValueError", text)
 

@@ -171,7 +171,7 @@ class Values(Files):
         folder.mkdir()
         run = self.open(self.vector_add)
         before = self.vector_add.read_bytes()
-        with self.assertRaisesRegex(gpuprof.QuestionError, "is no Parquet file"):
+        with self.assertRaisesRegex(gpuprof.QuestionError, "is not a Parquet file"):
             run.kernels.parquet(self.vector_add, overwrite=True)
         self.assertEqual(self.vector_add.read_bytes(), before)
         path = folder / "kernels.parquet"
@@ -307,7 +307,7 @@ class Questions(Files):
                 self.assertEqual(len(table.head(count)), min(count, len(rows)))
             self.assertEqual(list(table.head(3).head(7)), rows[:3])
             self.assertEqual(list(table.head(7).head(3)), rows[:3])
-        with self.assertRaisesRegex(gpuprof.QuestionError, "head.. wants"):
+        with self.assertRaisesRegex(gpuprof.QuestionError, "head.. needs"):
             run.kernels.head(-1)
         both = self.open([self.vector_add, self.vector_add])
         self.assertEqual(len(both.kernels.head(2)), 4)

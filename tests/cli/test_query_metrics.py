@@ -193,7 +193,7 @@ class QueryMetrics(unittest.TestCase):
                 metrics.write_bytes(wrong)
                 ran = of_list("--query-metrics")
                 self.assertEqual(ran.returncode, 22)
-                self.assertIn("is no list of metrics", ran.stderr)
+                self.assertIn("is not a list of metrics", ran.stderr)
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ struct NvtxTable {
   void (*push)(const char* message);
   void (*pop)();
   void (*mark)(const char* message);
-  // A range whose payload has the layout that the stand-in CUPTI tells of.
+  // A range whose payload has the layout that the stand-in CUPTI reports.
   void (*push_payload)(const char* message, const void* payload, std::size_t size);
 };
 using NvtxExport = NvtxTable* (*)(std::uint32_t id);

@@ -137,7 +137,7 @@ class NoProfiles(BadFiles):
         (self.folder / "folder").mkdir()
         self.check_refused("folder", "folder")
         os.mkfifo(self.folder / "pipe")
-        self.check_refused("pipe", "no ordinary file")
+        self.check_refused("pipe", "not a regular file")
         self.check_refused(SOURCE / "tests" / "captures" / "die.gpcap", "capture")
 
     def test_file_that_is_missing(self):
@@ -153,12 +153,14 @@ class NoProfiles(BadFiles):
         self.check_refused(path, "Permission denied", user=NOBODY)
 
     def test_other_databases(self):
-        self.check_refused(self.changed(self.folder / "other", "CREATE TABLE t(a)"), "no profile")
+        self.check_refused(
+            self.changed(self.folder / "other", "CREATE TABLE t(a)"), "not a profile"
+        )
         only_version = "CREATE TABLE Version(version); INSERT INTO Version VALUES(18)"
-        self.check_refused(self.changed(self.folder / "version", only_version), "no profile")
+        self.check_refused(self.changed(self.folder / "version", only_version), "not a profile")
         with sqlite3.connect(self.folder / "nothing") as connection:
             connection.execute("PRAGMA user_version = 1")
-        self.check_refused("nothing", "no profile")
+        self.check_refused("nothing", "not a profile")
 
     def test_exports_of_nsight_systems(self):
         for tables in (

@@ -293,7 +293,7 @@ class Docs(unittest.TestCase):
 def tables_of_python(schema):
     """_tables.pyi: what `gpuprof schema` says about each table and view, as an attribute of a run."""
     lines = [
-        "# Written by tests/golden/test_docs.py --write. Change schema/ in place of this file.",
+        "# Written by tests/golden/test_docs.py --write. Change schema/ instead of this file.",
         '"""The tables and views of gpuprof\'s files, for editors and type checkers."""',
         "",
         "from ._table import Table",

@@ -1,4 +1,4 @@
-// What nvprof 11.8 has in its database, read from the .tsv files beside this one.
+// What nvprof 11.8 has in its database, read from the .tsv files in this folder.
 #pragma once
 
 #include <fstream>

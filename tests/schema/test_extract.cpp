@@ -61,7 +61,7 @@ TEST_CASE("marker payloads are decoded by their kind") {
   CHECK(std::isnan(real()));
 }
 
-TEST_CASE("object ids are told apart by the kind of object") {
+TEST_CASE("object ids are distinguished by the kind of object") {
   Name::Record record{};
   const auto get = [&](std::string_view name) { return value<std::uint32_t, Name>(record, name); };
 
@@ -200,7 +200,7 @@ TEST_CASE("PCI Express records name a device or a bridge") {
   CHECK(get("pciVendorId") == 0x10de);
 }
 
-TEST_CASE("a pool's size and process are told apart") {
+TEST_CASE("a pool's size and process are distinguished") {
   Memory2::Record record{};
   record.memoryPoolConfig.pool.size = 4096;
   const auto get = [&](std::string_view name) {

@@ -180,7 +180,7 @@ TEST_CASE("gpu_activities: graphs as a whole, and decompression") {
 }
 
 TEST_CASE("what has times on a device, in a group of GPU work, counts as that everywhere") {
-  // Rows of these are told by those of others: the graph's, or the kernels that it holds.
+  // Other rows already stand for these: the graph's, or those of its kernels.
   const std::set<std::string_view> told_elsewhere{"DEVICE_GRAPH_TRACE"};
   std::set<std::string_view> listed;
   for (const schema::GpuKind& work : schema::gpu_kinds) listed.insert(work.kind);

@@ -2,7 +2,6 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <thread>
 
@@ -203,17 +202,13 @@ TEST_CASE("c_api: where the memory went") {
   CHECK(file.memory(R"({"table": "memory_peaks", "wher": 1})").starts_with("5 the question"));
   CHECK(file.memory("{").starts_with("5 "));
 
-  // {"segments": [{"address": 16, "total_size": 100, "allocated_size": 60}]}. The allocation at 32
-  // lies in it too.
-  const TemporaryFolder folder;
-  const std::string path = folder.path() + "/snapshot.pickle";
-  std::ofstream(path, std::ios::binary) << "\x80\x04}\x8c\x08segments]}(\x8c\x07"
-                                           "addressK\x10\x8c\x0a"
-                                           "total_sizeKd"
-                                           "\x8c\x0e"
-                                           "allocated_sizeK<uas.";
-  const auto torch = [&](const std::string& table, const std::string& more = "") {
-    return file.memory(R"({"table": ")" + table + R"(", "torch": ")" + path + "\"" + more + "}");
+  // The allocation at 32 is in the segment too.
+  const auto torch = [&](const std::string& table, const std::string& more = "",
+                         const std::string& segments = R"({"address": 16, "bytes": 100,
+                             "allocated": 60, "active": 60, "requested": 60})") {
+    return file.memory(R"({"table": ")" + table +
+                       R"(", "torch": {"file": "a.pickle", "segments": [)" + segments + "]}" +
+                       more + "}");
   };
   const std::string segments = torch("torch_segments");
   INFO(segments);
@@ -224,8 +219,28 @@ TEST_CASE("c_api: where the memory went") {
   CHECK(torch("memory_peaks").starts_with("5 there is no table memory_peaks"));
   CHECK(torch("torch_devices", R"(, "process": 1)").starts_with("5 the file has no memory of"));
   CHECK(torch("torch_devices", R"(, "time": "now")").starts_with("5 the question"));
-  CHECK(file.memory(R"({"table": "torch_devices", "torch": 7})").starts_with("5 the question"));
-  CHECK(file.memory(R"({"table": "torch_devices", "torch": "/nothing"})").starts_with("20 "));
+  for (const char* wrong : {"7", "{}", R"({"segments": {}})", R"({"segments": [7]})",
+                            R"({"segments": [], "taken_at": "now"})"}) {
+    CHECK(file.memory(R"({"table": "torch_devices", "torch": )" + std::string(wrong) + "}")
+              .starts_with("5 the question"));
+  }
+  for (const char* wrong : {R"({"address": -1})", R"({"address": "1"})", R"({"bytes": 1.5})",
+                            R"({"blocks": 9223372036854775808})"}) {
+    CHECK(torch("torch_devices", "", wrong).starts_with("5 the question"));
+  }
+  for (const auto& [wrong, why] :
+       {std::pair(R"({"address": 9223372036854775807, "bytes": 1})", "segment 1: it ends past"),
+        std::pair(R"({"bytes": 8, "active": 9})", "segment 1: more of it is in use"),
+        std::pair(R"({"bytes": 8, "allocated": 8})", "segment 1: more of it is in use"),
+        std::pair(R"({"bytes": 8, "largest_free": 9})", "segment 1: more of it is in use"),
+        std::pair(R"({"address": 8, "bytes": 8}, {"bytes": 9})", "segments overlap")}) {
+    CHECK(torch("torch_devices", "", wrong).starts_with("20 a.pickle: " + std::string(why)));
+  }
+  // Sums that 64 bits do not hold.
+  const std::string huge = R"({"device": 1, "blocks": 9223372036854775807,
+                               "requested": 9223372036854775807, "address": )";
+  CHECK(torch("torch_devices", "", huge + "0}, " + huge + "1}").find("|9223372036854775807|") !=
+        std::string::npos);
 }
 
 TEST_CASE("c_api: memory that no record accounts for is named by the longest call meanwhile") {

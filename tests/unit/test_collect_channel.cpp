@@ -172,7 +172,7 @@ TEST_CASE("nothing waits for a launcher that has gone") {
   CHECK(!channel.send_later(wire::FrameType::batch, first, 2));
 }
 
-TEST_CASE("a channel that was shut begins anew with another launcher") {
+TEST_CASE("a channel that was shut begins again with another launcher") {
   test::LauncherEnd first, second;
   Channel channel({.patience = std::chrono::milliseconds(1)});
   const int before = first.collectors_end();

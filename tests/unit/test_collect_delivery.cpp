@@ -41,7 +41,7 @@ class DeliveryTest {
  protected:
   DeliveryTest() { REQUIRE(channel.adopt(launcher.collectors_end())); }
 
-  // Buffers of so many calls each, with a mark whose text is new.
+  // Buffers of `calls` calls each, with a marker whose text is new.
   void fill(int buffers, int calls = 1000) {
     for (int i = 0; i < buffers; ++i) {
       std::byte* const bytes = arena.lend();

@@ -7,7 +7,8 @@
 
 using namespace gpuprof;
 
-TEST_CASE("processes are told apart by the ranks of each launcher of jobs and by their devices") {
+TEST_CASE(
+    "processes are distinguished by the ranks of each launcher of jobs and by their devices") {
   std::string expected;
   for (const wire::JobLauncher& launcher : wire::job_launchers) {
     for (const std::string_view variable : {launcher.rank, launcher.local_rank}) {

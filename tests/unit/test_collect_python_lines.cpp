@@ -109,7 +109,7 @@ TEST_CASE("lines of instructions of Python") {
           CHECK(line_of(table, unit, piece) == run.line);
         }
       }
-      CHECK(line_of(table, unit, piece) == 0);  // behind the end
+      CHECK(line_of(table, unit, piece) == 0);  // past the end
     }
   }
 }

@@ -177,7 +177,7 @@ TEST_CASE("definitions that nobody takes") {
   CHECK_FALSE(ends.stream.define(std::vector<wire::WireTable>(1)));
 }
 
-TEST_CASE("unexpected results of CUPTI are counted each time and told once") {
+TEST_CASE("unexpected results of CUPTI are counted each time and reported once") {
   Ends ends;
   CheckedApi cupti;
   cupti.cuptiGetResultString = [](CUptiResult result, const char** text) {

@@ -92,7 +92,7 @@ TEST_CASE("derive: launches have the range of their thread, or of the process at
         "outer|400.0|250.0|2 inner|100.0|150.0|1 copy thread|-|150.0|2");
 }
 
-TEST_CASE("derive: what was computed before is computed anew") {
+TEST_CASE("derive: what was computed before is computed again") {
   Database database = profile(range(1, 10, 100, "500", 0, 1) + call(1, 10, 150, 160) +
                               kernel(1, 1000, 1100) + kernel(9, 1200, 1300));
   derive_all(database);

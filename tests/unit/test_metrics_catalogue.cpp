@@ -255,7 +255,7 @@ TEST_CASE("the newer of two names is taken where a chip has only that") {
   CHECK(formula("GB202", "dram_read_bytes") == "dram__bytes_op_read.sum");
 }
 
-TEST_CASE("a wrong name is told with what may be meant") {
+TEST_CASE("a wrong name is reported with what may be meant") {
   const auto cupti = host_library();
   if (!cupti) return;
   const cupti::HostChip chip(cupti, "GH100");

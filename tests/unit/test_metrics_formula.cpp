@@ -57,7 +57,7 @@ TEST_CASE("nothing by nothing is nothing, something by nothing has no value") {
   CHECK(std::isnan(value("a / b", {0, nan})));
 }
 
-TEST_CASE("what is no formula is told with its place") {
+TEST_CASE("what is not a formula is reported with its place") {
   CHECK(problem("") == "formula \"\": a number or a name is missing at character 1");
   CHECK(problem("a +") == "formula \"a +\": a number or a name is missing at character 4");
   CHECK(problem("(a") == "formula \"(a\": a closing parenthesis is missing at character 3");

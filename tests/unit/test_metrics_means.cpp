@@ -25,7 +25,7 @@ metrics::MeasuredValues launch(std::uint32_t blocks, std::vector<double> values)
   return result;
 }
 
-// After how many launches with these values in turn it is told; 0: not within 10,000.
+// Number of launches with these values in turn after which the mean is known; 0: not within 10,000.
 int told_after(std::vector<double> values) {
   Means means;
   for (int n = 1; n <= 10'000; ++n) {
@@ -53,7 +53,7 @@ TEST_CASE("the less values vary, the sooner their mean is known") {
   CHECK(told_after({1, -1}) == 0);
 }
 
-TEST_CASE("each shape, group, context and process is known by itself, and told once") {
+TEST_CASE("each shape, group, context and process is known by itself, and reported once") {
   Means means;
   int told = 0;
   for (int n = 1; n <= 100; ++n) {

@@ -44,7 +44,7 @@ TEST_CASE("a process of a later run is the one of its command and its place amon
   CHECK_FALSE(third.recorded_stream);
 }
 
-TEST_CASE("a run that is made again meets its processes anew") {
+TEST_CASE("a run that is made again meets its processes again") {
   Processes processes;
   processes.begin_run(0);
   processes.meet(1, hello("/a", "0"));

@@ -201,7 +201,7 @@ TEST_CASE("the child goes when its parent is killed") {
     pid_t child = 0;
     for (const pid_t one : children()) child = one;
     [[maybe_unused]] const ssize_t written = write(ends[1], &child, sizeof child);
-    // Busy for ever, or for as long as the kernel lets it.
+    // Busy forever, or for as long as the kernel lets it.
     demangler.ask(endless, [](const Readable&) {});
     raise(SIGKILL);
   }

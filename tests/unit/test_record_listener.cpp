@@ -85,7 +85,7 @@ class Collector {
            header.type == static_cast<std::uint32_t>(wire::FrameType::config);
   }
 
-  // What it is told next.
+  // The next configuration that it receives.
   wire::Fields next_config() const {
     wire::FrameHeader header{};
     if (recv(socket_, &header, sizeof header, MSG_WAITALL) != sizeof header) _exit(1);
@@ -270,13 +270,13 @@ TEST_CASE("a salvage that fails or cannot be started is counted") {
 
 TEST_CASE("salvage cannot send more than its arena has room for") {
   const test::TemporaryFolder folder;
-  // Unknown frames of 64 KiB, for ever.
+  // Unknown frames of 64 KiB, without end.
   const std::string frame =
       R"(printf '\115\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0'; head -c 65536 /dev/zero)";
   Launched launched(script(folder, "while :; do " + frame + "; done >&4"));
   launched.leave_arena();
   CHECK(counts_loss(launched.until_the_end()));
-  CHECK(launched.said().find("more in the buffers") != std::string::npos);
+  CHECK(launched.said().find("claim more") != std::string::npos);
 }
 
 TEST_CASE("salvage loads no library that only the target vouches for") {
@@ -297,7 +297,7 @@ TEST_CASE("salvage loads no library that only the target vouches for") {
   CHECK(launched.said().find(evil) != std::string::npos);
 }
 
-TEST_CASE("a sampler counts as no process and is told when the last one has ended", "[tsan]") {
+TEST_CASE("a sampler counts as no process and is informed when the last one has ended", "[tsan]") {
   launch::FrameQueue queue{1 << 20, "/tmp"};
   std::atomic<int> configured{0};
   launch::Listener listener({.config = {},
@@ -314,7 +314,7 @@ TEST_CASE("a sampler counts as no process and is told when the last one has ende
     const Collector collector(listener.socket_path());
     collector.send(
         test::hello(0, getpid(), wire::version, {{wire::role_field, wire::sampler_role}}));
-    // What it is told first, and then once more: {"stop": 1}.
+    // Its first configuration, and then a second one: {"stop": 1}.
     const wire::Fields config = collector.next_config();
     const char answered = config.find("stop") ? 'n' : 'y';
     if (write(ends[1], &answered, 1) != 1) _exit(1);

@@ -213,7 +213,7 @@ Time(%)      Time  Name
 )");
 }
 
-TEST_CASE("a view in place of the table of libraries is no CPU sampling") {
+TEST_CASE("a view instead of the table of libraries is no CPU sampling") {
   Database database = memory("CREATE VIEW collLibrary AS SELECT 1 AS id, 2 AS name WHERE 0");
   CHECK(cpu(database, {}).empty());
 }

@@ -104,7 +104,7 @@ TEST_CASE("ids of metrics and events have names") {
   CHECK(nvprof_event(0) == "local_load");
   CHECK(nvprof_event(2754) == "gred_count");
   CHECK_FALSE(nvprof_event(12345678).has_value());
-  // Found by bisection: every one must be reached, and nothing beside them.
+  // Found by bisection: every one must be reached, and nothing else.
   std::set<std::int64_t> metrics, events;
   for (const auto& metric : gpuprof::schema::nvprof_metric_ids) metrics.insert(metric.id);
   for (const auto& event : gpuprof::schema::nvprof_event_ids) events.insert(event.id);
@@ -217,7 +217,7 @@ TEST_CASE("values without a kernel, with an unknown id or of a wrong size are to
                   "bytes.\n") != std::string::npos);
 }
 
-TEST_CASE("what the trace reads twice is told once") {
+TEST_CASE("what the trace reads twice is reported once") {
   Database database =
       memory(std::string(kernels) + metrics + metric(achieved_occupancy, blob(0.25), 10) +
              metric(achieved_occupancy, "x'00'", 11));

@@ -119,7 +119,7 @@ TEST_CASE("PM samples that cannot be are skipped, and no time counts twice") {
       "INSERT INTO NVTX_PATH(range, path) VALUES(7, 2), (8, 2)");
   const std::string text = printed(file);
   CHECK(has(text, "4 samples of 600ns in 700ns"));
-  CHECK(has(text, "2 records skipped: PM_SAMPLE whose times cannot be."));
+  CHECK(has(text, "2 records skipped: PM_SAMPLE with impossible times."));
   CHECK_FALSE(has(text, "nowhere"));
   CHECK(has(text, "2 ranges on 0, 150ns"));
 }

@@ -145,7 +145,7 @@ TEST_CASE("functions of SASS metrics are chosen by --top and --kernels") {
 
 TEST_CASE("what SASS metrics do not have is said where it was asked for") {
   store::Database file = counted();
-  CHECK(has(printed(file, {.filter = {.devices = {0}}}), "of all devices together"));
+  CHECK(has(printed(file, {.filter = {.devices = {0}}}), "sums of all devices"));
   CHECK_FALSE(has(printed(file), "Warning"));
 }
 

@@ -313,7 +313,7 @@ TEST_CASE("NVLink: speeds where units and digits change") {
   CHECK(speed("1500000000") == "2e+03GB/s");
 }
 
-TEST_CASE("NVLink: what there is in place of a list") {
+TEST_CASE("NVLink: what there is instead of a list") {
   Database database = memory(links);
   const Options options{.chosen = {"print-nvlink-topology"}};
   CHECK_THAT(printed(database, options), Catch::EndsWith("is not present in this system.\n"));

@@ -280,7 +280,7 @@ TEST_CASE("a summary leaves the database to the writer") {
     summary(reader);
     writer.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(20, 1, 5)");
     CHECK_THAT(summary(reader), Catch::Contains("cudaMalloc"));
-    // Beside an open write transaction: what was there before it.
+    // During an open write transaction: the rows before it.
     writer.execute("BEGIN IMMEDIATE");
     writer.execute("DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME");
     CHECK_THAT(summary(reader), Catch::Contains("cudaMalloc"));

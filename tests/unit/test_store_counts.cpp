@@ -11,7 +11,7 @@ using test::kernels;
 using test::make_loader;
 using test::rows;
 
-TEST_CASE("statistics: later values replace, processes are told apart, streams of one add up") {
+TEST_CASE("statistics: later values replace, processes are distinguished, streams of one add up") {
   const auto statistics = [](std::uint32_t stream, std::uint64_t dropped) {
     wire::Encoder encoder;
     encode(encoder, std::vector<wire::Statistic>{{"", "records_dropped_by_cupti", dropped},

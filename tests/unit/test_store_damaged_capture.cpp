@@ -116,7 +116,7 @@ void check_damaged_at(const std::string& path, std::size_t offset,
     const std::string damage = replay(path, loader);
     if (!damage.empty()) CHECK(malformed(loader) >= 1);
   } catch (const Error& error) {
-    // The magic bytes, and the version behind them.
+    // The magic bytes, and the version after them.
     INFO(error.what());
     CHECK(offset < list.front().offset);
   }

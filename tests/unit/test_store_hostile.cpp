@@ -247,7 +247,7 @@ TEST_CASE("rows without an end are not made of a table without a width") {
   CHECK(peak_kilobytes() - before < 200'000);
 }
 
-TEST_CASE("a table may be defined anew, for the batches behind") {
+TEST_CASE("a table may be redefined for later batches") {
   store::Loader loader = bare_loader();
   loader.load(test::hello(1, 100));
   wire::Encoder kernels, calls;

@@ -26,7 +26,7 @@ std::int64_t any_number(std::mt19937_64& random) {
   return static_cast<std::int64_t>(random()) >> random() % 64;
 }
 
-// A table t(value) of so many rows, whose values go up, with equal ones among them.
+// A table t(value) of `count` rows, whose values go up, with equal ones among them.
 class File {
  public:
   File(int page_size, int count) : database_(folder_ / "file.sqlite", Database::Mode::create) {

@@ -118,7 +118,7 @@ TEST_CASE("what a forged layout says leads nowhere") {
   Bytes payload;
   payload.add<std::uint64_t>(0x4141414141414141);
   constexpr std::uint64_t huge = ~std::uint64_t{0};
-  // Behind the end, or half behind it.
+  // Past the end, or half of it.
   CHECK(read(payload, of({{"a", int32, 0, 0, 5},
                           {"b", int32, 0, 0, huge},
                           {"c", uint64, 0, 0, 8},

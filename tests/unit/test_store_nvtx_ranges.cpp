@@ -192,7 +192,7 @@ TEST_CASE("ranges in any order are what a look at all of them says") {
                               : below(4 * disorder) != 0 ? opened.size() - 1
                                                          : below(opened.size());
     const Mark& start = opened[which];
-    const std::uint32_t thread = below(20) == 0 ? below(9) : start.thread;  // 0: not told
+    const std::uint32_t thread = below(20) == 0 ? below(9) : start.thread;  // 0: unknown
     marks.push_back({closed, time, start.id, 0, 0, thread});
     opened.erase(opened.begin() + static_cast<std::ptrdiff_t>(which));
   }

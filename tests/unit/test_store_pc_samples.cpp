@@ -81,7 +81,7 @@ TEST_CASE("PC samples of one instruction add up") {
   profile.loader.finish();
 }
 
-TEST_CASE("PC samples of launches that are told apart have rows of their own") {
+TEST_CASE("PC samples of launches that are distinguished have rows of their own") {
   Profile profile;
   profile.begin();
   profile.load(samples({{5, 10}}, 8));
@@ -94,7 +94,7 @@ TEST_CASE("PC samples of launches that are told apart have rows of their own") {
 
 TEST_CASE("PC samples that make no sense are counted") {
   Profile profile;
-  profile.load(samples({{5, 10}}));  // of a context that nobody told of
+  profile.load(samples({{5, 10}}));  // of a context that was never reported
   CHECK(profile.counted("frames_malformed") == 1);
   profile.begin();
   profile.begin();  // twice

@@ -1,4 +1,4 @@
-// What is told of the run and its processes: tables RUN, PROCESS and CLOCK.
+// What streams report of the run and its processes: tables RUN, PROCESS and CLOCK.
 #include <catch2/catch.hpp>
 
 #include "tests/unit/loaded.hpp"

@@ -71,7 +71,7 @@ TEST_CASE("SASS metrics of one instruction add up") {
   CHECK(profile.number("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_BRANCH") == 0);
 }
 
-TEST_CASE("SASS metrics of launches that are told apart have rows of their own") {
+TEST_CASE("SASS metrics of launches that are distinguished have rows of their own") {
   Profile profile;
   profile.begin();
   profile.load(values({{1, 10}}, 8));
@@ -106,7 +106,7 @@ TEST_CASE("values of SASS metrics that are too large are no reason to fail") {
 
 TEST_CASE("SASS metrics that make no sense are counted") {
   Profile profile;
-  profile.load(values({{1, 10}}));  // of a context that nobody told of
+  profile.load(values({{1, 10}}));  // of a context that was never reported
   CHECK(profile.counted("frames_malformed") == 1);
   profile.begin();
   profile.begin();  // twice

@@ -87,7 +87,7 @@ TEST_CASE("a text that comes again after any number of others has one row") {
   CHECK_FALSE(loader.database().has_table(store::string_hashes));
 }
 
-TEST_CASE("a readable name is put beside its string when it is there") {
+TEST_CASE("a readable name is put next to its string when it is there") {
   store::Loader loader = make_loader();
   loader.load(test::hello(1, 100));
   loader.load(test::table(1, test::tables::kernel));

@@ -117,7 +117,7 @@ TEST_CASE("a timeline takes times that cannot be") {
   CHECK(!text(all, true).empty());
 }
 
-TEST_CASE("streams of one number are told apart") {
+TEST_CASE("streams of one number are distinguished") {
   auto database = timeline_profile(work(10, 20) + work(30, 40, 7, 2));
   const auto names = timeline_of(database, {}).gpus.at(0).streams;
   REQUIRE(names.size() == 2);

@@ -83,7 +83,7 @@ TEST_CASE("of more records a report has the whole run, and the longest gaps and 
   const view::Levels levels = view::draw_levels(model, window_of(model), stops, 300, 20'000);
   CHECK(bytes_of(levels) <= 20'000);
   CHECK(levels.without_room == 1);
-  // The second gap is beside the first.
+  // The second gap is next to the first.
   REQUIRE(levels.all.size() == 3);
   CHECK(levels.all[0].from == model.begin);
   CHECK(levels.all[0].to == model.end);

@@ -204,7 +204,7 @@ TEST_CASE("bytes that belong to no frame are passed over") {
   }
 }
 
-TEST_CASE("frames that changed places are all there, and it is told") {
+TEST_CASE("frames that changed places are all there, and it is reported") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "run.gpcap";
   const auto frames = some_frames();

@@ -322,7 +322,7 @@ TEST_CASE("a capture gives back the frames it was given") {
   CHECK(reader.bytes_read() == reader.size());
 }
 
-TEST_CASE("what is no capture, or one of a later version, is refused with a reason") {
+TEST_CASE("a file that is not a capture, or one of a later version, is refused with a reason") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "x.gpcap";
   const auto refused = [&](const std::string& bytes) {
@@ -335,12 +335,12 @@ TEST_CASE("what is no capture, or one of a later version, is refused with a reas
       return std::string(error.what());
     }
   };
-  CHECK_THAT(refused(""), Catch::Contains("is no capture"));
-  CHECK_THAT(refused("SQLite format 3"), Catch::Contains("is no capture"));
+  CHECK_THAT(refused(""), Catch::Contains("is not a capture"));
+  CHECK_THAT(refused("SQLite format 3"), Catch::Contains("is not a capture"));
   CHECK_THAT(refused(test::capture_start(wire::capture_version + 1)),
              Catch::Contains("a capture of version 3, this gpuprof reads up to 2"));
   for (std::size_t size = 0; size < 12; ++size) {
-    CHECK_THAT(refused(test::capture_start().substr(0, size)), Catch::Contains("is no capture"));
+    CHECK_THAT(refused(test::capture_start().substr(0, size)), Catch::Contains("is not a capture"));
   }
   CHECK(refused(test::capture_start()).empty());
   CHECK_THROWS_AS(wire::CaptureReader(folder / "absent"), Error);

@@ -97,7 +97,7 @@ std::function<int()> declare_annotate(Grammar& grammar) {
                 .placeholder = "REGEX"});
   grammar.take({.name = "--top",
                 .to = &arguments->top,
-                .help = "Show so many functions; 5 unless given",
+                .help = "Number of functions to show; 5 unless given",
                 .placeholder = "N"});
   grammar.take({.name = "--disassemble",
                 .to = &arguments->disassemble,

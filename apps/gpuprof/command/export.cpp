@@ -69,7 +69,7 @@ const exporting::FileFormat& chosen_format(const ExportArguments& arguments) {
     endings += (endings.empty() ? "" : ", ") + std::string(each->ending);
   }
   throw Error(is_standard_output(output) ? "-o - does not say which format is wanted"
-                                         : "the name behind -o does not say which format is wanted",
+                                         : "the name after -o does not say which format is wanted",
               (is_standard_output(output) ? "" : "end it with " + endings + ", or ") +
                   std::string("give --format or --for"),
               ExitCode::bad_option);
@@ -170,13 +170,14 @@ std::function<int()> declare_export(Grammar& grammar) {
                 .required = true});
   grammar.take({.name = "--format",
                 .to = &arguments->format,
-                .help = "What to write, where the name behind -o does not say it by its ending",
+                .help = "What to write, if the ending of the name after -o does not say it",
                 .placeholder = "FORMAT",
                 .choices = format_names()});
   grammar.take({.name = "--for",
                 .to = &arguments->tool,
-                .help = "The tool that is to read it: nvprof (11.8, and its Visual Profiler), or "
-                        "hta (Holistic Trace Analysis, which wants names that end in .json or .gz)",
+                .help =
+                    "The tool that will read it: nvprof (11.8, and its Visual Profiler), or hta "
+                    "(Holistic Trace Analysis, which requires names that end in .json or .gz)",
                 .placeholder = "TOOL"});
   grammar.take_options(job.file, {"from", "to", "nvtx", "kernels", "devices"});
   grammar.take({.name = "--process",

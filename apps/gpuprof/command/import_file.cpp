@@ -78,8 +78,10 @@ std::function<int()> declare_import(Grammar& grammar) {
   grammar.require("export-profile");
   grammar.footer(
       "\n"
-      "What the file does not tell is NULL in the profile. What makes no sense, and what gpuprof\n"
-      "has no table for, is counted and said. docs/import.md lists what is read.");
+      "What the file does not contain is NULL in the profile. Records that make no sense, and "
+      "those\n"
+      "that gpuprof has no table for, are counted and reported. docs/import.md lists what is "
+      "read.");
   return [options] { return import_file(*options); };
 }
 

@@ -78,7 +78,7 @@ std::function<int()> declare_memory(Grammar& grammar) {
                 .required = true});
   grammar.take({.name = "--peak",
                 .to = &arguments->sections.peak,
-                .help = "When most was allocated, to the byte, and whose it was"});
+                .help = "When most memory was allocated, to the byte, and its owners"});
   grammar.take({.name = "--leaks",
                 .to = &arguments->sections.leaks,
                 .help = "What was never released, and whether that is a leak"});
@@ -87,7 +87,7 @@ std::function<int()> declare_memory(Grammar& grammar) {
                 .help = "How much was allocated over time"});
   grammar.take({.name = "--by",
                 .to = &arguments->by,
-                .help = "Whose memory it was: by the library that asked, the NVTX ranges around "
+                .help = "Owners of the memory: the library that asked, the NVTX ranges around "
                         "the call, the functions above it (--stacks), the kind of memory, or the "
                         "pool (library)",
                 .placeholder = "WHAT",

@@ -49,7 +49,7 @@ int list(bool file_given) {
               << '\n';
   }
   std::cout << "\ngpuprof query " << (file_given ? "FILE" : "run.sqlite")
-            << " NAME answers one of them; in place of NAME may stand SQL, a view or a table.\n";
+            << " NAME answers one of them; SQL, a view or a table may be given instead of NAME.\n";
   return 0;
 }
 

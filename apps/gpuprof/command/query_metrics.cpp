@@ -95,7 +95,7 @@ void print_base(const BaseRow& row) {
 
 void print_bases(const cupti::HostChip& chip, const std::vector<BaseRow>& rows) {
   std::cout << "CUPTI's Metrics:\n"
-               "    A name takes one of these behind it:\n";
+               "    A name is followed by one of these:\n";
   for (std::size_t type = 0; type < type_names.size(); ++type) {
     const auto row = std::ranges::find_if(rows, [&](const BaseRow& each) {
       return static_cast<std::size_t>(each.metric.type) == type;

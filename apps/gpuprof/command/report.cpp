@@ -131,16 +131,18 @@ std::function<int()> declare_report(Grammar& grammar) {
   arguments->words.take(grammar,
                         "Report the time from here on, counted from the run's first record: 1.5 or "
                         "1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of that name "
-                        "begins, and behind --to where it ends",
+                        "begins, and with --to where it ends",
                         "Report the time before this");
   grammar.take({.name = "--all-events",
                 .to = &arguments->all_records,
                 .help = "Put each record into the HTML file, which may have 50 MB then"});
   grammar.take_options(arguments->output, {"force-overwrite", "umask", "quiet"});
   grammar.footer(
-      "\nOf a long time the timeline has buckets of records in place of each, but for the longest "
-      "gaps and\nsteps: --all-events or gpuprof view has them all.\n-f replaces a report of "
-      "before, "
+      "\nFor a long time the timeline has buckets of records instead of each record, except for "
+      "the "
+      "longest\ngaps and steps: --all-events or gpuprof view has them all.\n-f replaces an "
+      "existing "
+      "report, "
       "too.");
   return [arguments] { return report(*arguments); };
 }

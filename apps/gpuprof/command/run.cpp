@@ -221,7 +221,7 @@ void Recording::start() {
   }
   if (options_.trace.counts_instructions && !options_.quiet) {
     log_.say(
-        "what instructions do is counted, so kernels and copies are not traced: beside them CUPTI "
+        "what instructions do is counted, so kernels and copies are not traced: with them CUPTI "
         "counts nothing, or hangs");
   }
   if (sampling_) {
@@ -293,7 +293,7 @@ int Recording::print() {
   if (report_) print_exit(*ended_, log_);
   if (recorder_.failed() || log_.lost()) return static_cast<int>(ExitCode::output_failed);
   if (options_.fail_if_empty && ended_->exit_code == 0 && recorder_.totals().records == 0) {
-    throw Error("nothing was recorded", "without --fail-if-empty this is no failure",
+    throw Error("nothing was recorded", "without --fail-if-empty this is not an error",
                 ExitCode::nothing_recorded);
   }
   return ended_->exit_code;

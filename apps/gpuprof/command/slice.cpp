@@ -41,7 +41,7 @@ std::function<int()> declare_slice(Grammar& grammar) {
   arguments->words.take(grammar,
                         "Records that begin at this time or later; times count from the run's "
                         "first record: 1.5 or 1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first "
-                        "NVTX range of that name begins, and behind --to where it ends",
+                        "NVTX range of that name begins, and with --to where it ends",
                         "Records that begin before this time");
   grammar.take({.name = "--anonymise",
                 .to = &job.options.anonymise,
@@ -70,7 +70,7 @@ std::function<int()> declare_slice(Grammar& grammar) {
 extern const Subcommand slice_command{
     .name = "slice",
     .usage = "FILE [--from TIME] [--to TIME] [--nvtx NAME] [--anonymise] -o FILE",
-    .help = "Write a time window of a profile into a file of its own",
+    .help = "Write a time window of a profile into a new file",
     .declare = declare_slice,
 };
 

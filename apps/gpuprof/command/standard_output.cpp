@@ -47,7 +47,7 @@ int print_to_standard_output(const std::function<void()>& print) {
 
 void refuse_terminal() {
   if (isatty(STDOUT_FILENO) != 1) return;
-  throw Error("standard output is a terminal, and this is no text to read",
+  throw Error("standard output is a terminal, and this output is not text",
               "send it to a file or a program", ExitCode::bad_option);
 }
 

@@ -75,7 +75,7 @@ std::function<int()> declare_timeline(Grammar& grammar) {
   arguments->words.take(grammar,
                         "Show the time from here on, counted from the run's first record: 1.5 or "
                         "1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of that name "
-                        "begins, and behind --to where it ends",
+                        "begins, and with --to where it ends",
                         "Show the time before this");
   grammar.take({.name = "--streams",
                 .to = &arguments->streams,
@@ -88,7 +88,7 @@ std::function<int()> declare_timeline(Grammar& grammar) {
   grammar.take({.name = "--ascii", .to = &arguments->ascii, .help = "No Unicode characters"});
   grammar.footer(
       "\nA character is a span of time, and its height how much of it the GPU or the stream was "
-      "busy;\na blank is none. Before it stands the share of all the time shown. NVTX ranges are "
+      "busy;\na blank is none. The share of all the time shown is before it. NVTX ranges are "
       "those of the\nthread whose outermost ranges took most time; a dot is a range, or several, "
       "too short for a\nname. gpuprof query FILE gpu_gaps has the gaps in numbers.");
   return [arguments] { return show(*arguments); };

@@ -57,7 +57,7 @@ std::vector<std::string> kinds_to_keep(std::string_view) {
 extern const Subcommand truncate_command{
     .name = "truncate",
     .usage = "FILE --keep KINDS -o FILE",
-    .help = "Write some kinds of a profile's records into a file of its own",
+    .help = "Write some kinds of a profile's records into a new file",
     .declare = declare_truncate,
     .values = kinds_to_keep,
 };

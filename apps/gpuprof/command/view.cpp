@@ -149,9 +149,9 @@ std::function<int()> declare_view(Grammar& grammar) {
                 .placeholder = "N"});
   grammar.take({.name = "--no-browser",
                 .to = &arguments->no_browser,
-                .help = "Open no browser; none is opened either where there is no display"});
+                .help = "Do not open a browser; without a display none is opened anyway"});
   grammar.footer(
-      "\nThe address that is printed has a random part: who does not know it gets nothing. Nothing "
+      "\nThe address that is printed has a random part: requests without it are refused. Nothing "
       "leaves\nthis machine, and files are never changed. docs/view.md has keys and what is "
       "drawn.");
   return [arguments] { return serve(*arguments); };

@@ -130,10 +130,11 @@ std::vector<Option> collect_options() {
        .set = group(Group::unified_memory)},
       {.name = "track-memory",
        .group = G::collect,
-       .help = "Record who has the memory: all allocations with the library that asked, also those "
-               "of cuMemCreate, registered host memory and calls that found no memory, and what is "
-               "free on the devices\n"
-               "gpuprof memory FILE shows it.",
+       .help =
+           "Record the owners of memory: all allocations with the library that asked, also those "
+           "of cuMemCreate, registered host memory and calls that found no memory, and what is "
+           "free on the devices\n"
+           "gpuprof memory FILE shows it.",
        .ours = true,
        .set = flag([](Options& options) { options.trace.memory = true; })},
       {.name = "stacks",
@@ -229,7 +230,7 @@ std::vector<Option> collect_options() {
       {.name = "cupti",
        .argument = "PATH",
        .group = G::collect,
-       .help = "The libcupti to use, in place of gpuprof's own",
+       .help = "The libcupti to use, instead of gpuprof's own",
        .ours = true,
        .set = set_cupti},
   };

@@ -110,7 +110,8 @@ class Parser {
       const bool told = option.ours || option.group == OptionGroup::filter || !importing();
       if (told && !problem->takes.empty()) {
         errors_.push_back("--" + option.name + " takes " + problem->takes);
-        if (!problem->part.empty()) errors_.push_back('"' + problem->part + "\" is none of these.");
+        if (!problem->part.empty())
+          errors_.push_back('"' + problem->part + "\" is not one of these.");
       }
       return;
     }

@@ -75,7 +75,7 @@ std::vector<Option> cpu_options() {
        .group = G::cpu,
        .help = "The PGI compilers' file of explanations",
        .status = Status::no_effect,
-       .why = "there are no PGI compilers any more"},
+       .why = "PGI compilers no longer exist"},
       {.name = "cpu-profiling-frequency",
        .argument = "HZ",
        .group = G::cpu,

@@ -68,7 +68,7 @@ std::vector<Option> filter_options() {
       {.name = "kernels",
        .argument = "REGEX",
        .group = G::filter,
-       .help = "Kernels whose name this regular expression is found in\n"
+       .help = "Kernels whose name contains this regular expression\n"
                "Case matters. Copies and sets are left out.",
        .common = true,
        .set = set_kernels},
@@ -84,7 +84,7 @@ std::vector<Option> filter_options() {
        .help = "Records that begin at this time or later\n"
                "Times count from the run's first record, as in traces: 1.5 or 1.5s, 20ms, 7us, "
                "12ns. nvtx:NAME "
-               "is where the first NVTX range of that name begins, and behind --to where it ends.",
+               "is where the first NVTX range of that name begins, and with --to where it ends.",
        .ours = true,
        .common = true,
        .set = time([](Options& o) -> reading::Moment& { return o.reports.filter.from; })},

@@ -94,8 +94,8 @@ std::vector<Option> format_options() {
       {.name = "source",
        .group = G::format,
        .help = "The source text of lines in --print-pc-sampling and --print-sass-metrics\n"
-               "The files are those that the profile names: not for profiles of strangers whose "
-               "reports you pass on. Only files that are called as source files are read.",
+               "The profile names the files: do not use this for a stranger's profile if you pass "
+               "the report on. Only files that are named like source files are read.",
        .ours = true,
        .once = true,
        .set = flag([](Options& o) { o.reports.source = true; })},

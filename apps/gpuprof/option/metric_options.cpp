@@ -47,7 +47,7 @@ std::optional<Refusal> set_range(Options& options, const std::string& value) {
   constexpr std::string_view nvtx = "nvtx:";
   if (value != "profiler" && !value.starts_with(nvtx)) {
     return Refusal{.takes =
-                       "nvtx:NAME (a regular expression), or profiler for what lies between "
+                       "nvtx:NAME (a regular expression), or profiler for everything between "
                        "cudaProfilerStart and cudaProfilerStop"};
   }
   options.metrics.replay = MetricReplay::range;
@@ -78,7 +78,7 @@ std::vector<Option> metric_options() {
            "Metrics to collect for each kernel, with commas between\n"
            "Names of nvprof's and of CUPTI's (--query-metrics); all is every metric of nvprof's "
            "that the GPU has. May be given again for other kernels: --devices, --kernels, "
-           "--launch-skip and --launch-count hold for the --metrics and --events behind them. "
+           "--launch-skip and --launch-count hold for the --metrics and --events after them. "
            "Values are in METRIC_VALUE and in the view kernel_metrics.",
        .common = true,
        .once = true,
@@ -170,17 +170,18 @@ std::vector<Option> metric_options() {
            "traced. Cheapest, for programs that do the same each time.\n"
            "multiplex: one run, in which groups take turns over windows of launches, within "
            "--metrics-overhead. For long runs of few kernels, such as training.\n"
-           "kernel: each kernel runs several times on the same memory. Dear; for programs that "
+           "kernel: each kernel runs several times on the same memory. Expensive; for programs "
+           "that "
            "cannot run twice.\n"
-           "range: one value for what lies in a range of the program's own, see --range.\n"
+           "range: one value for everything in a range of the program's own, see --range.\n"
            "disabled: one run, and an error when the metrics take more.",
        .set = set_replay_mode},
       {.name = "range",
        .argument = "RANGE",
        .group = G::metrics,
        .help = "Measure ranges as a whole and not kernels: nvtx:NAME or profiler\n"
-               "nvtx:NAME: NVTX push/pop ranges in whose name this regular expression is found; "
-               "profiler: what lies between cudaProfilerStart and cudaProfilerStop.",
+               "nvtx:NAME: NVTX push/pop ranges whose name contains this regular expression; "
+               "profiler: everything between cudaProfilerStart and cudaProfilerStop.",
        .ours = true,
        .once = true,
        .values =
@@ -257,7 +258,7 @@ std::vector<Option> metric_options() {
        .argument = "N",
        .group = G::metrics,
        .help = "Launches between two readings of the counters (256, more in long runs)\n"
-               "Larger is cheaper per launch and dearer to start: 0.6 ms per launch of the batch.",
+               "Larger costs less per launch and more to start: 0.6 ms per launch of the batch.",
        .ours = true,
        .set = number(1, 65'536, [](Options& o) -> int& { return o.metrics.batch; })},
       {.name = "hang-timeout",

@@ -73,10 +73,10 @@ std::vector<Option> output_options() {
       {.name = "step",
        .argument = "REGEX",
        .group = G::output,
-       .help = "NVTX ranges whose message this regular expression is found in are steps\n"
-               "The view steps has them. Without it those are that are called step, iteration, "
-               "batch or the like with a number behind or not. Where no range is one, the windows "
-               "between cudaProfilerStart and cudaProfilerStop are.",
+       .help = "NVTX ranges whose message contains this regular expression are steps\n"
+               "The view steps has them. Without it, ranges named step, iteration, batch or "
+               "the like are steps, with or without a number after the name. If there is none, the "
+               "windows between cudaProfilerStart and cudaProfilerStop are.",
        .ours = true,
        .not_with_import = true,
        .set = set_step},
@@ -136,13 +136,13 @@ std::vector<Option> output_options() {
       {.name = "context-name",
        .argument = "NAME",
        .group = G::output,
-       .help = "A name for contexts that the program gives none\n"
+       .help = "A name for contexts that the program does not name\n"
                "The name may hold %i (the context's number) and what process names may hold.",
        .set = placeholders([](Options& o) -> std::string& { return o.context_name; }, true)},
       {.name = "stream-name",
        .argument = "NAME",
        .group = G::output,
-       .help = "A name for streams that the program gives none\n"
+       .help = "A name for streams that the program does not name\n"
                "The name may hold %i (the stream's number) and what process names may hold.",
        .set = placeholders([](Options& o) -> std::string& { return o.stream_name; }, true)},
   };

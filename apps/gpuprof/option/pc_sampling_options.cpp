@@ -88,8 +88,8 @@ std::vector<Option> pc_sampling_options() {
       {.name = "pc-sampling",
        .group = G::collect,
        .help = "Sample at which instructions the GPU's warps are, and what they wait for\n"
-               "Beside tracing. Needs the same rights as --metrics, and does not go together with "
-               "them.\nSource lines are known of code that was compiled with -lineinfo.",
+               "In addition to tracing. Needs the same rights as --metrics, and cannot be combined "
+               "with them.\nSource lines are known for code that was compiled with -lineinfo.",
        .ours = true,
        .set = flag(turn_pc_sampling_on)},
       {.name = "pc-sampling-period",
@@ -108,7 +108,7 @@ std::vector<Option> pc_sampling_options() {
       {.name = "pc-serialize",
        .group = G::collect,
        .help = "Run kernels one at a time while they are sampled\n"
-               "Then samples are told apart by launch. CUDA graphs have none.",
+               "Samples are then distinguished by launch. CUDA graphs have none.",
        .ours = true,
        .set = flag([](Options& options) {
          options.pc_sampling.serialize = true;
@@ -124,13 +124,12 @@ std::vector<Option> pc_sampling_options() {
        .letter = 'a',
        .argument = "LIST",
        .group = G::collect,
-       .help =
-           "Count what each instruction does: global_access, shared_access, branch, "
-           "instruction_execution\nCUPTI puts code beside the kernels' own, which makes them "
-           "slower; kernels and copies are not traced beside. All launches are counted together; "
-           "behind --kernels, --launch-skip or --launch-count (as for --metrics; --kernels . is "
-           "all) each chosen one by itself, while others wait. Needs the same rights as "
-           "--metrics. pc_sampling: as --pc-sampling.",
+       .help = "Count what each instruction does: global_access, shared_access, branch, "
+               "instruction_execution\nCUPTI adds code to the kernels, which makes them "
+               "slower; kernels and copies are not traced then. All launches are counted together; "
+               "after --kernels, --launch-skip or --launch-count (as for --metrics; --kernels . is "
+               "all) each chosen one on its own, while others wait. Needs the same rights as "
+               "--metrics. pc_sampling: as --pc-sampling.",
        .not_with_import = true,
        .set = set_analysis},
   };

@@ -36,13 +36,13 @@ class ConfigParser {
       if (peek() == '[') wrong("sections mean nothing here");
       const std::string origin = place();
       const std::string key = taken([](char c) { return is_bare(c) || c == '_'; });
-      if (key.empty()) wrong("no name of an option begins here");
+      if (key.empty()) wrong("this is not the name of an option");
       skip(false);
       if (!take('=')) wrong(key + ": there is no '='");
       skip(false);
       const std::string given = value(key);
       skip(false);
-      if (!at_end() && peek() != '\n') wrong(key + ": something stands behind the value");
+      if (!at_end() && peek() != '\n') wrong(key + ": something follows the value");
       presets.push_back({&option(key, origin), given, origin + key});
       for (std::size_t i = 0; i + 1 < presets.size(); ++i) {
         if (presets[i].option == presets.back().option) refuse(origin + key + " is there twice");
@@ -132,7 +132,8 @@ class ConfigParser {
     std::string text;
     while (!at_end() && peek() != quote && peek() != '\n') {
       if (quote == '"' && take('\\') && (at_end() || (peek() != '"' && peek() != '\\'))) {
-        wrong(key + ": in double quotes \\ stands before \\ and \" only; single quotes take all");
+        wrong(key +
+              ": in double quotes \\ must be followed by \\ or \"; single quotes allow everything");
       }
       text += text_[at_++];
     }
@@ -171,7 +172,7 @@ struct Content {
 std::string why_not_read(const struct stat& status) {
   constexpr off_t most = 1 << 16;
   if (S_ISDIR(status.st_mode)) return "it is a folder";
-  if (!S_ISREG(status.st_mode)) return "it is no ordinary file";
+  if (!S_ISREG(status.st_mode)) return "it is not a regular file";
   if (status.st_uid != geteuid() && status.st_uid != 0) {
     return "it belongs to another user, with the id " + std::to_string(status.st_uid);
   }

@@ -83,11 +83,12 @@ std::vector<Option> sampling_options() {
        })},
       {.name = "pm-sampling",
        .group = G::metrics,
-       .help = "Sample counters of the GPUs over time, beside the trace\n"
-               "How busy the GPU, its multiprocessors and tensor units are, memory, PCIe, NVLink: "
-               "of whole GPUs, whoever uses them, by a process of its own. Values are in the views "
-               "pm_samples and kernel_pm, and in --print-pm-sampling. CUPTI may hold the GPU's "
-               "clocks meanwhile. Not together with --pc-sampling and --metrics.",
+       .help =
+           "Sample counters of the GPUs over time, in addition to the trace\n"
+           "How busy the GPU, its multiprocessors and tensor units are, memory, PCIe, NVLink: "
+           "of whole GPUs, for all their processes, in a separate process. Values are in the views "
+           "pm_samples and kernel_pm, and in --print-pm-sampling. CUPTI may hold the GPU's "
+           "clocks meanwhile. Not with --pc-sampling or --metrics.",
        .ours = true,
        .once = true,
        .not_with_import = true,
@@ -96,7 +97,7 @@ std::vector<Option> sampling_options() {
        .argument = "LIST",
        .group = G::metrics,
        .help = "Metrics to sample, with commas between (default)\n"
-               "All have to fit into one pass; the word default stands for the usual ones, "
+               "All have to fit into one pass; the word default means the usual ones, "
                "and at intervals below 100us for half of them: more are not decoded in time. "
                "--query-metrics --pm lists what can be sampled. Turns --pm-sampling on.",
        .ours = true,
@@ -117,7 +118,7 @@ std::vector<Option> sampling_options() {
        .argument = "SIZE",
        .group = G::metrics,
        .help = "Room for samples on each GPU that were not read yet: 64M, 1G (256M)\n"
-               "When it is full, samples are lost, which is told (view pm_gaps).",
+               "When it is full, samples are lost, which is reported (view pm_gaps).",
        .ours = true,
        .set = set_buffer},
       {.name = "pm-keep",

@@ -42,7 +42,7 @@ int open_channel(const std::string& path) {
     return file;
   }
   close(file);
-  cannot_open(path, S_ISREG(status.st_mode) ? "it is a link to a file" : "it is no file");
+  cannot_open(path, S_ISREG(status.st_mode) ? "it is a link to a file" : "it is not a file");
 }
 
 // Whether the output is a document for programs, which must not contain anything else.

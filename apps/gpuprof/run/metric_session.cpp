@@ -29,7 +29,7 @@ std::vector<std::string> usable_chips(const Options& options) {
     }
   }
   if (chips.empty()) {
-    throw Error("no metrics can be collected: " + problems, "docs/metrics.md tells more",
+    throw Error("no metrics can be collected: " + problems, "docs/metrics.md says more",
                 ExitCode::no_metrics);
   }
   return chips;

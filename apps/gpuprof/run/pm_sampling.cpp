@@ -36,7 +36,7 @@ std::vector<std::string> chips(const Options& options) {
     }
   }
   if (chips.empty()) {
-    throw Error("nothing can be sampled: CUPTI knows none of the GPUs",
+    throw Error("nothing can be sampled: CUPTI does not know the GPUs",
                 "a newer one may (--cupti PATH)", ExitCode::no_metrics);
   }
   return chips;

@@ -145,7 +145,7 @@ def _runs(rows: Iterable[tuple[Any, ...]], size: int, count: int) -> list[Work]:
             work.append((start, end, name))
     if len(runs) != count:
         raise Error(
-            f"the records have {len(runs)} runs in place of {count}",
+            f"the records have {len(runs)} runs instead of {count}",
             "gpuprof lost records, or the function sets as many bytes as its marks",
         )
     return runs
@@ -187,7 +187,7 @@ def bench(
     All work on the caller's device counts: nothing else should run there. The function need not
     wait for the GPU."""
     if runs < 1:
-        raise ValueError("bench() wants at least one run")
+        raise ValueError("bench() needs at least one run")
     for _ in range(max(warmup, 1)):
         f(*args, **kwargs)
     marks = marks_of(flush_l2)

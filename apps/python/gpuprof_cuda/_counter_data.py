@@ -252,7 +252,7 @@ class CounterData:
         index = operator.index(index)  # numpy's integers too
         place = index + len(self) if index < 0 else index
         if not 0 <= place < len(self):
-            raise IndexError(f"there are {len(self)} samples, and none {index}")
+            raise IndexError(f"there are {len(self)} samples, so no sample {index}")
         row = self.to_numpy()[place].tolist()
         return Sample(int(self._starts[place]), int(self._ends[place]), row)
 

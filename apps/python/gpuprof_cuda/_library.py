@@ -72,7 +72,7 @@ def program() -> str:
         path = os.path.normpath(os.path.join(os.path.dirname(place), "..", "..", "bin", "gpuprof"))
         if os.path.exists(path):
             return path
-    raise Error("the program gpuprof is missing", "libgpuprof.so is in lib/gpuprof beside bin")
+    raise Error("the program gpuprof is missing", "libgpuprof.so is in lib/gpuprof next to bin")
 
 
 _lock = threading.Lock()

@@ -179,7 +179,7 @@ def measure(
     the function is called again for each pass that they need: it has to give the GPU the same work
     each time."""
     if runs < 1:
-        raise ValueError("measure() wants at least one run")
+        raise ValueError("measure() needs at least one run")
     wanted = [each if isinstance(each, tuple) else (each,) for each in configs]
     names = names_of(metrics)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import operator
 import os
+import stat
+import sys
 
-from ._library import QuestionError, join
+from ._library import UNREADABLE, FileError, QuestionError, join
 from ._table import Answer
 
 TYPE_CHECKING = False
@@ -30,16 +32,16 @@ class Memory:
     def __init__(self, files: Files) -> None:
         self._files = files  # (handle, leading columns)
 
-    def _rows(self, table: str, **more: Any) -> Answer:
-        def ask() -> Stream:
-            streams = []
-            for handle, front in self._files:
-                request = {"table": table, **more, **({"front": front} if front else {})}
-                text = json.dumps(request, default=operator.index)
-                streams.append(handle.stream("memory", text))
-            return join(streams)
+    def _ask(self, table: str, **more: Any) -> Stream:
+        streams = []
+        for handle, front in self._files:
+            request = {"table": table, **more, **({"front": front} if front else {})}
+            text = json.dumps(request, default=operator.index)
+            streams.append(handle.stream("memory", text))
+        return join(streams)
 
-        return Answer(ask, table)
+    def _rows(self, table: str, **more: Any) -> Answer:
+        return Answer(lambda: self._ask(table, **more), table)
 
     def peak(self) -> Answer:
         """The most memory allocated at the same time, by process, device and kind of memory."""
@@ -103,13 +105,14 @@ class Memory:
         self, snapshot: str | PathLike[str], *, time: int | None = None, process: int | None = None
     ) -> Torch:
         """The state of PyTorch's allocator, compared with the same memory in the run. `snapshot` is a
-        file of torch.cuda.memory._dump_snapshot(), which is parsed and never executed.
+        file of torch.cuda.memory._dump_snapshot(). It is read when rows are first requested, as data: a
+        pickle that refers to a class or function is refused.
 
         `time` is the time of the snapshot in ns on CUPTI's clock, and `process` its process. Their
         defaults are the time recorded in the snapshot, if it has history, otherwise the first time at
         which most of its segments existed, and the process that had most of them."""
         if len(self._files) != 1:
-            raise QuestionError("with_torch() asks one file", "open each of them by itself")
+            raise QuestionError("with_torch() asks one file", "open each file on its own")
         return Torch(self, os.path.abspath(os.fsdecode(snapshot)), time, process)
 
     def __repr__(self) -> str:
@@ -118,21 +121,60 @@ class Memory:
 
 class Torch:
     """PyTorch's segments compared with a run; made by run.memory.with_torch(). docs/memory.md
-    describes the columns. The snapshot is read each time rows are requested."""
+    describes the columns."""
 
-    __slots__ = ("_asked", "_memory")
+    __slots__ = ("_asked", "_memory", "_path", "_snapshot")
 
     def __init__(self, memory: Memory, path: str, time: int | None, process: int | None) -> None:
         self._memory = memory
-        self._asked = {"torch": path, "time": time, "process": process}
+        self._path = path
+        self._asked = {"time": time, "process": process}
+        self._snapshot: dict[str, Any] | None = None
 
     def segments(self) -> Answer:
         """Each segment that PyTorch had reserved, and the allocation that contains it."""
-        return self._memory._rows("torch_segments", **self._asked)
+        return self._rows("torch_segments")
 
     def devices(self) -> Answer:
         """By device: reserved, allocated, the process's other memory, and the driver's readings."""
-        return self._memory._rows("torch_devices", **self._asked)
+        return self._rows("torch_devices")
+
+    def _rows(self, table: str) -> Answer:
+        def ask() -> Stream:
+            if self._snapshot is None:
+                self._snapshot = _read_snapshot(self._path)
+            return self._memory._ask(table, torch=self._snapshot, **self._asked)
+
+        return Answer(ask, table)
 
     def __repr__(self) -> str:
-        return f"<gpuprof memory with {self._asked['torch']}: segments(), devices()>"
+        return f"<gpuprof memory with {self._path}: segments(), devices()>"
+
+
+def _read_snapshot(path: str) -> dict[str, Any]:
+    """What gpuprof_memory() takes as "torch". _torch_snapshot.py says why another process reads it."""
+    import subprocess
+
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise FileError(f"{path}: it is not a regular file", code=UNREADABLE)
+        snapshot = open(path, "rb")  # noqa: SIM115
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}", code=UNREADABLE) from None
+    reader = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_torch_snapshot.py")
+    with snapshot:
+        ended = subprocess.run(
+            [sys.executable, "-IS", reader],
+            stdin=snapshot,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    answer = (
+        json.loads(ended.stdout)
+        if ended.returncode == 0
+        else {"refused": "reading it takes more memory or time than a file of its size should"}
+    )
+    if "refused" in answer:
+        hint = "torch.cuda.memory._dump_snapshot() writes what can be read here"
+        raise FileError(f"{path}: {answer['refused']}", hint, UNREADABLE)
+    return {"file": path, **answer}

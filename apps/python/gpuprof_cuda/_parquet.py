@@ -26,7 +26,7 @@ def _check_place(path: str, overwrite: bool) -> None:
         with open(path, "rb") as file:
             if file.read(len(BEGINS)) == BEGINS:
                 return
-    raise QuestionError(f"{path} is no Parquet file, and is not replaced", "choose another name")
+    raise QuestionError(f"{path} is not a Parquet file, and is not replaced", "choose another name")
 
 
 def write(rows: Rows, path: str | os.PathLike[str], overwrite: bool) -> None:

@@ -43,7 +43,7 @@ class Values:
             raise Error(
                 "the range has values of several contexts: "
                 + ", ".join(f"{context} on device {device}" for device, context in contexts),
-                "the rows tell them apart",
+                "the rows distinguish them",
             )
         found = {row["metric"]: row["value"] for row in rows}
         return {name: found.get(name) for name in self.units}
@@ -122,9 +122,7 @@ class Range:
                 'gpuprof.trace(FILE, metrics=[...], replay="range") has them',
             )
         if repeats:
-            raise Error(
-                "run() needs a trace of its own, and one is on", "use the range in a `with`"
-            )
+            raise Error("run() needs its own trace, and one is on", "use the range in a `with`")
         missing = [name for name in self.metrics if name not in active.metrics]
         if missing:
             raise Error(

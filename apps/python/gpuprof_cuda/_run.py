@@ -164,7 +164,7 @@ class Run(Tables):
 
     def _only(self, what: str) -> Handle:
         if len(self._handles) != 1:
-            raise QuestionError(f"{what} asks one file", "open each of them by itself")
+            raise QuestionError(f"{what} asks one file", "open each file on its own")
         return self._handles[0]
 
     def summary(self) -> str:

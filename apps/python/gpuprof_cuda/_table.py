@@ -156,7 +156,7 @@ def _moment(value: SupportsIndex, name: str) -> int:
         return operator.index(value)  # numpy's integers too
     except TypeError:
         raise QuestionError(
-            f"{name} wants a time in ns, not {value!r}", "as the column start has it"
+            f"{name} must be a time in ns, not {value!r}", "as the column start has it"
         ) from None
 
 
@@ -246,7 +246,7 @@ class Table(Rows):
     def head(self, rows: int = 10) -> Table:
         """The first of the requested rows; with several files, the first of each."""
         if operator.index(rows) < 0:
-            raise QuestionError(f"head() wants a number of rows, not {rows}")
+            raise QuestionError(f"head() needs a number of rows, not {rows}")
         return self._with(limit=min(operator.index(rows), self._request.get("limit", rows)))
 
     def _first(self, rows: int) -> Table:

@@ -1,4 +1,4 @@
-# Written by tests/golden/test_docs.py --write. Change schema/ in place of this file.
+# Written by tests/golden/test_docs.py --write. Change schema/ instead of this file.
 """The tables and views of gpuprof's files, for editors and type checkers."""
 
 from ._table import Table
@@ -227,7 +227,7 @@ class Tables:
     reason: why, the first that DIAGNOSTIC has of it; NULL = it does not say
     """
     gpu_activities: Table
-    r"""Everything the GPU did, in one shape: kernels, memory copies and sets, batches of its decompression engine, and with --trace +graph CUDA graphs as a whole in place of what is in them.
+    r"""Everything the GPU did, in one shape: kernels, memory copies and sets, batches of its decompression engine, and with --trace +graph CUDA graphs as a whole instead of their nodes.
 
     type: kernel, memcpy, memset, decompress or graph
     name: the kernel's, [CUDA memcpy HtoD], ..., [CUDA memset], [CUDA memory decompression] or [CUDA graph]
@@ -362,7 +362,7 @@ class Tables:
     schema: name of the layout; '' = none
     field: name of the field; a.b = b inside a, a[2] = an element; '' = no layout
     value: a number or a text; of an enum its name where it has one
-    int_value: a whole number, also behind the name of an enum; else NULL
+    int_value: a whole number, also that of an enum's name; else NULL
     thread_id: thread that made or opened it
     process_id: process that did
     """
@@ -542,7 +542,7 @@ class Tables:
     r"""How many streams of a device were at work at a time, between its first work and its last.
 
     device_id: the device
-    streams (count): so many streams had work running; 0 = the device was idle
+    streams (count): number of streams that had work running; 0 = the device was idle
     duration_ms (ms): how long
     share (share): of the time between first and last, from 0 to 1
     """
@@ -644,7 +644,7 @@ class Tables:
     allocations (count): allocations that were there then
     memory: kind of memory: Device, Pinned, Managed, ...
     pool_type: local or imported; NULL = not from a pool
-    time (ns): when it was so many first, on CUPTI's clock
+    time (ns): when it was first reached, on CUPTI's clock
     t_ms (ms): time, from the first of the run on
     device_id: device
     process_id: process
@@ -668,7 +668,7 @@ class Tables:
     short_name: name of the function alone
     mangled_name: name as the compiler made it
     pc (bytes): the instruction: how far from the beginning of the function
-    file: source file as the compiler was told it; NULL = not known (no -lineinfo)
+    file: source file as passed to the compiler; NULL = not known (no -lineinfo)
     line: line in it
     stall_reason: what the warp waited for, by CUPTI's name without the common part; selected = it went on
     samples (count): how many
@@ -678,13 +678,13 @@ class Tables:
     process_id: process of the kernel
     """
     sass_metrics: Table
-    r"""SASS metrics (--source-level-analysis): what each instruction of a kernel did, counted by code that CUPTI puts beside it.
+    r"""SASS metrics (--source-level-analysis): what each instruction of a kernel did, counted by code that CUPTI adds to it.
 
     function: demangled name of the kernel or device function
     short_name: name of the function alone
     mangled_name: name as the compiler made it
     pc (bytes): the instruction: how far from the beginning of the function
-    file: source file as the compiler was told it; NULL = not known (no -lineinfo)
+    file: source file as passed to the compiler; NULL = not known (no -lineinfo)
     line: line in it
     metric: what was counted, by CUPTI's name without the common part: inst_executed
     value: how much; what is 0 has no row
@@ -705,7 +705,7 @@ class Tables:
     line: line of the call; NULL = not of Python, or not known
     """
     copy_overlap: Table
-    r"""How long each device copied in each direction, and how much of that kernels ran beside it. Copies that overlap one another count once in each direction.
+    r"""How long each device copied in each direction, and for how much of that kernels ran as well. Copies that overlap one another count once in each direction.
 
     kind: direction: HtoD, DtoH, DtoD, PtoP, ...
     copying_ms (ms): time in which any copy of that direction ran
@@ -882,7 +882,7 @@ class Tables:
     migUuid: UUID of the MIG instance; zeros = no MIG
     isNumaNode: 1 = its memory is a NUMA node of the host
     numaId: that NUMA node; means nothing when isNumaNode is 0
-    numTpcs (count): texture processing clusters (TPC); 0 = not told (CUDA 13.2)
+    numTpcs (count): texture processing clusters (TPC); 0 = not known (CUDA 13.2)
     processId: process the row came from: PROCESS.processId
     """
     CUPTI_ACTIVITY_KIND_CONTEXT: Table
@@ -955,7 +955,7 @@ class Tables:
     r"""Names the application gave to threads, devices, contexts and streams. Collected with `--trace nvtx`, which is on by default.
 
     objectKind: what objectId names: enum CUpti_ActivityObjectKind
-    objectId: process and thread, or device, context and stream, as three u32; read the columns threadId and objectXxxId in place of it
+    objectId: process and thread, or device, context and stream, as three u32; read the columns threadId and objectXxxId instead
     name: the name: StringTable id
     threadId: thread it is about; 0 = it is about no single thread
     objectDeviceId: device it is about, or that has the context or stream; NULL = none
@@ -970,7 +970,7 @@ class Tables:
     timestamp (ns): when, on CUPTI's clock; 0 = not collected
     id: the mark or range, one id for both ends of a range; counts per process
     objectKind: what objectId names: enum CUpti_ActivityObjectKind
-    objectId: process and thread, or device, context and stream, as three u32; read the columns threadId and objectXxxId in place of it
+    objectId: process and thread, or device, context and stream, as three u32; read the columns threadId and objectXxxId instead
     name: message: StringTable id; 0 on the closing end of a range
     domain: NVTX domain: StringTable id; 0 = the default domain, and on a closing end
     threadId: thread it is about; 0 = it is about no single thread
@@ -982,12 +982,12 @@ class Tables:
     flags: how color is meant: enum CUpti_ActivityFlag_MARKER_COLOR, bits
     id: the mark or range: MARKER.id of the same process
     payloadKind: type of payload: enum CUpti_MetricValueKind
-    payload: the payload as it is; read payloadInt or payloadDouble in place of it
+    payload: the payload as it is; read payloadInt or payloadDouble instead
     color: 0xAARRGGBB when flags say so
     category: category number; 0 = none
     payloadInt: payload that is a whole number, else NULL; NULL also for an unsigned 0, which CUPTI gives where there is none
     payloadDouble: payload that is a floating-point number, else NULL
-    cuptiDomainId: CUPTI's number of the domain; 0 = not told (CUDA 13.0)
+    cuptiDomainId: CUPTI's number of the domain; 0 = not known (CUDA 13.0)
     payloadSchema: layout of payloadData: NVTX_PAYLOAD_ENTRY.schemaId of the same process and domain, or a type of NVTX itself; NULL = the payload is a number, or lost with its process (CUDA 13.0)
     payloadData: a payload with a layout, as it is, up to 64 KiB; NULL = none. NVTX_PAYLOAD has its fields (CUDA 13.0)
     processId: process the row came from: PROCESS.processId
@@ -997,7 +997,7 @@ class Tables:
 
     overheadKind: what took the time: enum CUpti_ActivityOverheadKind
     objectKind: what objectId names: enum CUpti_ActivityObjectKind
-    objectId: process and thread, or device, context and stream, as three u32; read the columns threadId and objectXxxId in place of it
+    objectId: process and thread, or device, context and stream, as three u32; read the columns threadId and objectXxxId instead
     start (ns): start on the host, on CUPTI's clock
     end (ns): end on the host, on CUPTI's clock
     correlationId: joins the API call it happened in; 0 = none
@@ -1282,16 +1282,16 @@ class Tables:
     linkRate (GT/s): transfers of the link
     linkWidth (count): lanes of the link
     upstreamBus: bus it is connected to
-    attr: GPU: UUID, then the devices it can reach directly, 32 words of i32; bridge: bus behind it, device and vendor, three u16, to be read as columns
+    attr: GPU: UUID, then the devices it can reach directly, 32 words of i32; bridge: its secondary bus, device and vendor, three u16, to be read as columns
     deviceId: the device, NULL for a bridge
     bridgeId: the bridge, NULL for a device
-    secondaryBus: bus behind a bridge: upstreamBus of what hangs there, else NULL
+    secondaryBus: secondary bus of a bridge: upstreamBus of the devices on it, else NULL
     pciDeviceId: PCI device id of a bridge, else NULL
     pciVendorId: PCI vendor id of a bridge, else NULL
     processId: process the row came from: PROCESS.processId
     """
     CUPTI_ACTIVITY_KIND_OPENMP: Table
-    r"""OpenMP constructs, from a runtime with OMPT: LLVM's libomp has it, GCC's libgomp has not. With libomp 16 CUPTI 13.5 tells no end: 0. Collected with `--trace openmp`.
+    r"""OpenMP constructs, from a runtime with OMPT: LLVM's libomp has it, GCC's libgomp has not. With libomp 16 CUPTI 13.5 reports no end: 0. Collected with `--trace openmp`.
 
     eventKind: construct: enum CUpti_OpenMpEventKind
     version: version of the OpenMP tools interface
@@ -1329,7 +1329,7 @@ class Tables:
     streamId: stream of an asynchronous operation; 0 = none
     name: name of a static variable: StringTable id; 0 = none
     isAsync: 1 = ordered in a stream (cudaMallocAsync, cudaFreeAsync)
-    memoryPoolConfig: the pool as CUPTI lays it out; read poolXxx in place of it
+    memoryPoolConfig: the pool as CUPTI lays it out; read poolXxx instead
     poolType: enum CUpti_ActivityMemoryPoolType; 0 = not from a pool
     poolAddress: address of the pool
     poolReleaseThreshold (bytes): how much a local pool keeps before it gives memory back
@@ -1355,7 +1355,7 @@ class Tables:
     isManagedPool: 1 = of managed memory (CUDA 13.0)
     """
     CUPTI_ACTIVITY_KIND_GRAPH_TRACE: Table
-    r"""Launches of CUDA graphs as a whole, in place of their nodes. Collected with `--trace graph`.
+    r"""Launches of CUDA graphs as a whole, instead of their nodes. Collected with `--trace graph`.
 
     correlationId: joins the API call that launched it
     start (ns): start on the GPU, on CUPTI's clock; 0 = not collected
@@ -1380,7 +1380,7 @@ class Tables:
     jitOperationCorrelationId: the same for the steps of one compilation
     cacheSize (bytes): size of the compute cache
     cachePath: file in the compute cache: StringTable id; 0 = none
-    threadId: thread that did it; 0 = not told by this CUPTI (CUDA 13.1)
+    threadId: thread that did it; 0 = not reported by this CUPTI (CUDA 13.1)
     processId: process the row came from: PROCESS.processId
     """
     CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE: Table
@@ -1466,10 +1466,10 @@ class Tables:
     numMultiprocessors (count): multiprocessors it owns
     logicalTpcMaskSize: u32 words of logicalTpcMask in use
     logicalTpcMask: bit mask of the TPCs it owns, 32 words of u32
-    workqueueResourceId: its work queue; 0 = not told (CUDA 13.2 update 1)
+    workqueueResourceId: its work queue; 0 = not known (CUDA 13.2 update 1)
     workqueueConcurrencyLimit (count): operations at a time in that queue (CUDA 13.2 update 1)
     workqueueSharingScope: enum CUdevWorkqueueConfigScope (CUDA 13.2 update 1)
-    workqueueChannelCount (count): hardware channels of the queue; 0 = not told (CUDA 13.4)
+    workqueueChannelCount (count): hardware channels of the queue; 0 = not known (CUDA 13.4)
     workqueueChannelIds: those channels, 32 words of u32 (CUDA 13.4)
     processId: process the row came from: PROCESS.processId
     """
@@ -1481,16 +1481,16 @@ class Tables:
     StringTable: Table
     r"""Every string once. Other tables have its _id_. Row 0 stands for NULL.
 
-    _id_: what other tables have in place of the string; 0 = NULL
+    _id_: what other tables have instead of the string; 0 = NULL
     value: the string; a kernel's name is mangled
     demangled: a mangled name in C++ as one reads it; NULL = value is no mangled name
     short: a mangled name's function alone: no namespace, template arguments or parameters; NULL as in demangled
-    display: a kernel's name as short as is unique within the file, computed at the end: the function, with the template arguments that tell its kernels apart; NULL = no kernel's name, or the run is not over
+    display: a kernel's name as short as is unique within the file, computed at the end: the function, with the template arguments that distinguish its kernels; NULL = no kernel's name, or the run is not over
     """
     RUN: Table
     r"""What is known about the run as a whole.
 
-    key: what is told; the keys are listed in the documentation of RUN
+    key: name of the fact; the keys are listed in the documentation of RUN
     value: an integer or a text
     """
     PROCESS: Table
@@ -1522,9 +1522,9 @@ class Tables:
     realtime (ns): time of day, since 1970 (CLOCK_REALTIME)
     monotonic (ns): time since boot (CLOCK_MONOTONIC)
     cupti (ns): CUPTI's clock: what all activity tables have
-    monotonicRaw (ns): time since boot that nobody corrects (CLOCK_MONOTONIC_RAW); NULL = not known
+    monotonicRaw (ns): time since boot, never corrected (CLOCK_MONOTONIC_RAW); NULL = not known
     ticks: the processor's own counter: TSC of x86-64, CNTVCT of Arm; NULL = not known
-    realtimeError (ns): how far the time of day may be off, as the kernel is told by NTP, chrony or PTP (adjtimex); NULL = it is not kept in step, or not known
+    realtimeError (ns): how far the time of day may be off, as NTP, chrony or PTP report it to the kernel (adjtimex); NULL = it is not kept in step, or not known
     """
     STATISTIC: Table
     r"""What was counted while collecting and loading, losses among it. The view losses has those that matter.
@@ -1600,7 +1600,7 @@ class Tables:
     stop (ns): when it was closed, on CUPTI's clock; NULL = never
     depth: push/pop ranges of its thread and domain around it; NULL for start_end
     parent: _id_ of the innermost of those; NULL = none
-    kind: 'push_pop', or 'start_end' for one that ends in another thread or crosses another range: CUPTI does not tell them apart
+    kind: 'push_pop', or 'start_end' for one that ends in another thread or crosses another range: CUPTI does not distinguish them
     payloadInt: payload that is a whole number, else NULL
     payloadDouble: payload that is a floating-point number, else NULL
     color: 0xAARRGGBB; NULL = none
@@ -1613,7 +1613,7 @@ class Tables:
     id: the mark or range: MARKER.id of the same process
     schema: name of the layout; '' = none
     field: name of the field; a.b = b inside a, a[2] = an element; '' = no layout
-    intValue: a whole number, or the number behind the name of an enum; else NULL
+    intValue: a whole number, or that of an enum's name; else NULL
     realValue: a floating-point number; else NULL
     textValue: a text, or the name that an enum has for the number; else NULL
     """
@@ -1625,7 +1625,7 @@ class Tables:
     schemaId: the layout or enum: MARKER_DATA.payloadSchema, or type of an entry
     isEnum: 1 = a value of an enum, 0 = a field of a layout
     schema: name of the layout or enum
-    size (bytes): size of the layout or enum; 0 = not told
+    size (bytes): size of the layout or enum; 0 = not known
     place: counts its entries from 0
     field: name of the field or value
     type: NVTX_PAYLOAD_ENTRY_TYPE_* of nvToolsExtPayload.h, or another schemaId; of an enum the value
@@ -1675,7 +1675,7 @@ class Tables:
 
     deviceId: the device
     streams (count): streams that had work running at a time
-    duration (ns): how long it was so many
+    duration (ns): how long it was that number
     """
     GPU_GAP: Table
     r"""Times in which a device had no work, between its first and its last: the 10,000 longest of each device. The view gpu_gaps has names.
@@ -1683,19 +1683,19 @@ class Tables:
     _id_: number of the row, in order of storing
     deviceId: device without work
     start (ns): when the work before was over, on CUPTI's clock
-    stop (ns): when the work behind began, on CUPTI's clock
+    stop (ns): when the work after it began, on CUPTI's clock
     typeBefore: kernel, memcpy, ... of the work before
     nameBefore: of a kernel: StringTable id; 0 = no kernel
-    typeBehind: kernel, memcpy, ... of the work behind
+    typeBehind: kernel, memcpy, ... of the work after it
     nameBehind: of a kernel: StringTable id; 0 = no kernel
-    correlationId: of the call that asked for the work behind; 0 = none
+    correlationId: of the call that asked for the work after it; 0 = none
     hostCall: of the function that took most of the gap in that process, the longest call: RUNTIME.correlationId or DRIVER's; NULL = none. Where several calls are open at a time, the one that began first counts
     hostTime (ns): how much of the gap the calls of that function took; NULL as hostCall
     noCallTime (ns): how much of the gap that process was in no call that was recorded; NULL = none of its calls was
-    range: NVTX range that the call which asked for the work behind was made in: NVTX_RANGE._id_; NULL = none
+    range: NVTX range of the call that asked for the work after it: NVTX_RANGE._id_; NULL = none
     """
     COPY_TIME: Table
-    r"""How long each device copied in each direction, and how much of that kernels ran beside it. The view copy_overlap has names and shares.
+    r"""How long each device copied in each direction, and for how much of that kernels ran as well. The view copy_overlap has names and shares.
 
     deviceId: the device
     copyKind: direction: enum CUpti_ActivityMemcpyKind
@@ -1795,7 +1795,7 @@ class Tables:
     memoryKind: kind of memory: enum CUpti_ActivityMemoryKind
     poolType: enum CUpti_ActivityMemoryPoolType; 0 = not from a pool
     bytes (bytes): the most that was allocated at a time
-    operation: the allocation that made it so many first: MEMORY2._id_
+    operation: the first allocation that made it that many: MEMORY2._id_
     allocations (count): allocations that were there then
     """
     MEMORY_OWNER: Table
@@ -1931,7 +1931,7 @@ class Tables:
 
     _id_: number of the row, in order of storing
     id: the metric: METRIC.nvprofId
-    value: CUpti_MetricValue; its kind goes by the metric
+    value: CUpti_MetricValue; its kind depends on the metric
     correlationId: of the call that launched the kernel
     flags: 0
     processId: process the row came from: PROCESS.processId
@@ -2032,7 +2032,7 @@ class Tables:
     address: address of the memory; 0 = it has none
     handle: handle of memory that cuMemCreate made; 0 = none
     bytes (bytes): the size asked for; NULL = the function takes none
-    deviceId: device; NULL = memory of the host, or not told
+    deviceId: device; NULL = memory of the host, or not known
     contextId: context; 0 = none
     result: what the function returned; 0 = success, 2 = there is no memory
     correlationId: joins the API call
@@ -2044,7 +2044,7 @@ class Tables:
     _id_: number of the row, in order of storing
     time (ns): when, on CUPTI's clock
     deviceId: device
-    freeBytes (bytes): what nobody on the device has
+    freeBytes (bytes): free on the device
     totalBytes (bytes): what the device has
     reason: why it was read: 0 = each second, 1 = a context was made, 2 = code was loaded, 3 = a call found no memory, 4 = the process ends
     processId: process the row came from: PROCESS.processId
@@ -2094,7 +2094,7 @@ class Tables:
     processId: process the row came from: PROCESS.processId
     """
     CUPTI_ACTIVITY_KIND_PC_SAMPLING_RECORD_INFO: Table
-    r"""Totals of PC samples: a row for each context, and one for each launch that --pc-serialize told apart.
+    r"""Totals of PC samples: a row for each context, and one for each launch that --pc-serialize distinguished.
 
     _id_: number of the row, in order of storing
     correlationId: as PC_SAMPLING.correlationId
@@ -2112,7 +2112,7 @@ class Tables:
     _id_: number of the row, in order of storing
     id: number of the source line; counts per run
     lineNumber: line in the file, from 1
-    fileName: path as the compiler was told it: StringTable id
+    fileName: path as passed to the compiler: StringTable id
     processId: process the row came from: PROCESS.processId
     """
     PC_STALL_REASON: Table

@@ -230,7 +230,7 @@ def overlap(run: Run, *, ax: Axes | None = None) -> Axes:
     places = range(len(rows))
     beside = [row["beside_kernels_ms"] or 0.0 for row in rows]
     alone = [(row["copying_ms"] or 0.0) - part for row, part in zip(rows, beside)]
-    ax.barh(places, beside, color="C0", label="beside kernels")
+    ax.barh(places, beside, color="C0", label="with kernels")
     ax.barh(places, alone, left=beside, color="C1", label="without kernels")
     ax.set_yticks(places, labels)
     ax.invert_yaxis()

@@ -134,9 +134,9 @@ class Collector:
             if not isinstance(value, int) or value <= 0:
                 raise WrongValue(f"{name} is a positive number, not {value!r}")
         if trigger_mode not in (TriggerMode.GPU_SYSCLK_INTERVAL, TriggerMode.GPU_TIME_INTERVAL):
-            raise WrongValue(f"{trigger_mode!r} is no TriggerMode")
+            raise WrongValue(f"{trigger_mode!r} is not a TriggerMode")
         if hw_buffer_append_mode not in tuple(HardwareBufferAppendMode):
-            raise WrongValue(f"{hw_buffer_append_mode!r} is no HardwareBufferAppendMode")
+            raise WrongValue(f"{hw_buffer_append_mode!r} is not a HardwareBufferAppendMode")
         names(metrics)
         pm.call(
             "configure",

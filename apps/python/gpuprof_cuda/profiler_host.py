@@ -59,13 +59,13 @@ def _checked(kind: Any, value: Any, what: str) -> Any:
     try:
         return kind(value)
     except ValueError:
-        raise WrongValue(f"{value!r} is no {what}") from None
+        raise WrongValue(f"{value!r} is not a {what}") from None
 
 
 def _checked_profiler(profiler_type: ProfilerType) -> str | None:
     checked = _checked(ProfilerType, profiler_type, "ProfilerType")
     if checked == ProfilerType.PROFILER_INVALID:
-        raise WrongValue("PROFILER_INVALID is no profiler")
+        raise WrongValue("PROFILER_INVALID is not a profiler")
     return "samples" if checked == ProfilerType.PM_SAMPLING else None
 
 

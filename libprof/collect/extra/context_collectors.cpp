@@ -18,7 +18,7 @@ std::unique_ptr<PcSampler> wanted_sampler(const wire::Fields& config, CheckedApi
   if (!settings) return nullptr;
   if (!cupti.has_pc_sampling() || cupti.version < PcSampler::first_version) {
     tell("no PC samples: " + cupti.path +
-         " cannot take them beside tracing; the libcupti of CUDA 12.8 Update 1 is the first that "
+         " cannot take them while tracing; the libcupti of CUDA 12.8 Update 1 is the first that "
          "can");
     return nullptr;
   }
@@ -31,7 +31,7 @@ std::unique_ptr<SassCounter> wanted_counter(const wire::Fields& config, CheckedA
   auto metrics = SassCounter::wanted(config);
   if (!metrics) return nullptr;
   if (!cupti.has_sass_metrics()) {
-    tell("no SASS metrics: " + cupti.path + " has none");
+    tell("no SASS metrics: " + cupti.path + " does not have them");
     return nullptr;
   }
   auto launches = ChosenLaunches::wanted(config);

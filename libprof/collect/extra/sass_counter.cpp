@@ -299,7 +299,7 @@ void SassCounter::watch() {
   const char* const kernel = chosen_->hanging(launching());
   if (!kernel) return;
   tell_("the launch of " + std::string(kernel) +
-        " whose instructions are counted does not come to its end, maybe because it waits for "
+        " whose instructions are counted does not end, maybe because it waits for "
         "another; no more are counted (--metrics-exclude leaves kernels out)");
 }
 

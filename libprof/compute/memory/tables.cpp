@@ -448,7 +448,7 @@ By parse_by(std::string_view word) {
   for (const By by : {By::library, By::nvtx, By::stack, By::kind, By::pool}) {
     if (name_of(by) == word) return by;
   }
-  throw Error("memory can be told apart by library, nvtx, stack, kind or pool", "",
+  throw Error("memory can be divided by library, nvtx, stack, kind or pool", "",
               ExitCode::bad_option);
 }
 
@@ -469,7 +469,7 @@ Account account(reading::Profile& profile, const Questions& questions,
   read_operations(profile.snapshot(), questions.by, recorded, check);
   if (!recorded.any && !was_recorded(profile.database())) {
     throw Error("allocations were not recorded in this file",
-                "gpuprof --trace +memory,+allocation-source -o FILE records them and who asked",
+                "gpuprof --trace +memory,+allocation-source -o FILE records them and their callers",
                 ExitCode::bad_option);
   }
   const Surroundings around = read_surroundings(profile.snapshot(), check);

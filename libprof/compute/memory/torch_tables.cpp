@@ -100,7 +100,7 @@ std::optional<std::int64_t> choose(const std::map<std::int64_t, Best>& all) {
     if (its.covered == most) {
       throw Error("processes " + std::to_string(*chosen) + " and " + std::to_string(process) +
                       " had memory at the addresses of the snapshot",
-                  "process says whose snapshot it is", ExitCode::bad_option);
+                  "process says which of them the snapshot is of", ExitCode::bad_option);
     }
     chosen = process;
     most = its.covered;
@@ -194,6 +194,131 @@ void add_reading(const Table& readings, std::int64_t device, std::optional<std::
   }
 }
 
+// Adds the operations on device memory, as lay_over() reads them.
+void add_operations(reading::Profile& profile, const std::function<void()>& check,
+                    compute::Sorted<Operation>& operations) {
+  Recorded recorded;
+  read_operations(profile.snapshot(), By::kind, recorded, check,
+                  [&](const Operation& operation, const MemoryCall&) {
+                    if (operation.kind != created_kind) return;
+                    Operation mapping = operation;
+                    mapping.kind = mapped_kind;
+                    operations.add(mapping);
+                  });
+  recorded.operations.for_each([&](const Operation& operation) {
+    if (on_device(operation.kind) && !is_static(operation.kind)) operations.add(operation);
+  });
+}
+
+Table segments_table(const std::vector<TorchSegment>& segments, const Overlay& overlay) {
+  Table table{.name = "torch_segments",
+              .columns = {{"process_id"},
+                          {"device_id"},
+                          {"address"},
+                          {"bytes", Type::bytes},
+                          {"stream"},
+                          {"segment_type", Type::text},
+                          {"expandable"},
+                          {"blocks"},
+                          {"allocated_bytes", Type::bytes},
+                          {"active_bytes", Type::bytes},
+                          {"requested_bytes", Type::bytes},
+                          {"free_bytes", Type::bytes},
+                          {"largest_free_bytes", Type::bytes},
+                          {"fragmentation", Type::real},
+                          {"covered_bytes", Type::bytes},
+                          {"allocations"},
+                          {"allocation_address"},
+                          {"allocation_bytes", Type::bytes},
+                          {"allocation_time_ns"}}};
+  for (const TorchSegment& segment : segments) {
+    const Cover cover = cover_of(segment, overlay.ranges);
+    table.rows.push_back(
+        {known(overlay.process), segment.device, segment.address, segment.bytes, segment.stream,
+         segment.type.empty() ? Value() : Value(segment.type), std::int64_t{segment.expandable},
+         segment.blocks, segment.allocated, segment.active, segment.requested, segment.free(),
+         segment.largest_free, fragmentation(segment.blocks, segment.free(), segment.largest_free),
+         cover.bytes, cover.allocations, cover.whole ? Value(cover.whole->address) : Value(),
+         cover.whole ? Value(cover.whole->bytes) : Value(),
+         cover.whole ? Value(cover.whole->time) : Value()});
+  }
+  return table;
+}
+
+std::map<std::int64_t, Sums> sums_by_device(const std::vector<TorchSegment>& segments,
+                                            const Overlay& overlay) {
+  std::map<std::int64_t, Sums> devices;
+  for (const TorchSegment& segment : segments) {
+    const std::int64_t covered = cover_of(segment, overlay.ranges).bytes;
+    Sums& sums = devices[segment.device];
+    ++sums.segments;
+    sums.blocks = saturating_add(sums.blocks, segment.blocks);
+    sums.reserved = saturating_add(sums.reserved, segment.bytes);
+    sums.allocated = saturating_add(sums.allocated, segment.allocated);
+    sums.active = saturating_add(sums.active, segment.active);
+    sums.requested = saturating_add(sums.requested, segment.requested);
+    sums.largest_free = std::max(sums.largest_free, segment.largest_free);
+    sums.covered = saturating_add(sums.covered, covered);
+    sums.uncovered_segments += covered < segment.bytes;
+  }
+  return devices;
+}
+
+Table devices_table(reading::Profile& profile, const std::vector<TorchSegment>& segments,
+                    const Overlay& overlay, const Table& readings) {
+  Table table{.name = "torch_devices",
+              .columns = {{"process_id"},
+                          {"device_id"},
+                          {"device", Type::text},
+                          {"time_ns"},
+                          {"relative_time_ns"},
+                          {"time_from", Type::text},
+                          {"segments"},
+                          {"reserved_bytes", Type::bytes},
+                          {"allocated_bytes", Type::bytes},
+                          {"active_bytes", Type::bytes},
+                          {"requested_bytes", Type::bytes},
+                          {"free_bytes", Type::bytes},
+                          {"largest_free_bytes", Type::bytes},
+                          {"fragmentation", Type::real},
+                          {"covered_bytes", Type::bytes},
+                          {"uncovered_segments"},
+                          {"process_bytes", Type::bytes},
+                          {"outside_bytes", Type::bytes},
+                          {"reading_time_ns"},
+                          {"driver_used_bytes", Type::bytes},
+                          {"driver_total_bytes", Type::bytes},
+                          {"unaccounted_bytes", Type::bytes}}};
+  for (const auto& [device, sums] : sums_by_device(segments, overlay)) {
+    const auto found = overlay.in_use.find(device);
+    const std::int64_t in_use = found == overlay.in_use.end() ? 0 : found->second;
+    const std::int64_t free = saturating_subtract(sums.reserved, sums.active);
+    const bool placed = overlay.process && overlay.time;
+    std::vector<Value> row{
+        known(overlay.process),
+        device,
+        profile.names().device(device),
+        known(overlay.time),
+        placed ? Value(saturating_subtract(*overlay.time, profile.zero())) : Value(),
+        placed ? Value(std::string(name_of(overlay.from))) : Value(),
+        sums.segments,
+        sums.reserved,
+        sums.allocated,
+        sums.active,
+        sums.requested,
+        free,
+        sums.largest_free,
+        fragmentation(sums.blocks, free, sums.largest_free),
+        sums.covered,
+        sums.uncovered_segments,
+        placed ? Value(in_use) : Value(),
+        placed ? Value(saturating_subtract(in_use, sums.covered)) : Value()};
+    add_reading(readings, device, overlay.time, row);
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
 }  // namespace
 
 Overlay lay_over(const Operations& for_each, const std::vector<TorchSegment>& segments,
@@ -230,24 +355,12 @@ TorchTables torch_tables(reading::Profile& profile, const TorchSnapshot& snapsho
                          const TorchQuestion& question, const std::function<void()>& check) {
   const Account account = memory::account(profile, {}, check);
   compute::Sorted<Operation> operations;
-  {
-    Recorded recorded;
-    read_operations(profile.snapshot(), By::kind, recorded, check,
-                    [&](const Operation& operation, const MemoryCall&) {
-                      if (operation.kind != created_kind) return;
-                      Operation mapping = operation;
-                      mapping.kind = mapped_kind;
-                      operations.add(mapping);
-                    });
-    recorded.operations.for_each([&](const Operation& operation) {
-      if (on_device(operation.kind) && !is_static(operation.kind)) operations.add(operation);
-    });
-  }
+  add_operations(profile, check, operations);
   if (question.process && std::ranges::none_of(account.peaks.rows, [&](const auto& row) {
         return row[account.peaks.place("process_id")] == Value(*question.process);
       })) {
     throw Error("the file has no memory of process " + std::to_string(*question.process),
-                "the table memory_processes has those that there are", ExitCode::bad_option);
+                "the table memory_processes lists its processes", ExitCode::bad_option);
   }
   auto time = question.time;
   if (!time && snapshot.taken_at) time = on_cuptis_clock(profile.database(), *snapshot.taken_at);
@@ -264,101 +377,8 @@ TorchTables torch_tables(reading::Profile& profile, const TorchSnapshot& snapsho
                  : time        ? Overlay::From::snapshot
                                : Overlay::From::fit;
 
-  TorchTables made;
-  made.segments = {.name = "torch_segments",
-                   .columns = {{"process_id"},
-                               {"device_id"},
-                               {"address"},
-                               {"bytes", Type::bytes},
-                               {"stream"},
-                               {"segment_type", Type::text},
-                               {"expandable"},
-                               {"blocks"},
-                               {"allocated_bytes", Type::bytes},
-                               {"active_bytes", Type::bytes},
-                               {"requested_bytes", Type::bytes},
-                               {"free_bytes", Type::bytes},
-                               {"largest_free_bytes", Type::bytes},
-                               {"fragmentation", Type::real},
-                               {"covered_bytes", Type::bytes},
-                               {"allocations"},
-                               {"allocation_address"},
-                               {"allocation_bytes", Type::bytes},
-                               {"allocation_time_ns"}}};
-  std::map<std::int64_t, Sums> devices;
-  for (const TorchSegment& segment : snapshot.segments) {
-    const Cover cover = cover_of(segment, overlay.ranges);
-    made.segments.rows.push_back(
-        {known(overlay.process), segment.device, segment.address, segment.bytes, segment.stream,
-         segment.type.empty() ? Value() : Value(segment.type), std::int64_t{segment.expandable},
-         segment.blocks, segment.allocated, segment.active, segment.requested, segment.free(),
-         segment.largest_free, fragmentation(segment.blocks, segment.free(), segment.largest_free),
-         cover.bytes, cover.allocations, cover.whole ? Value(cover.whole->address) : Value(),
-         cover.whole ? Value(cover.whole->bytes) : Value(),
-         cover.whole ? Value(cover.whole->time) : Value()});
-    Sums& sums = devices[segment.device];
-    ++sums.segments;
-    sums.blocks += segment.blocks;
-    sums.reserved = saturating_add(sums.reserved, segment.bytes);
-    sums.allocated = saturating_add(sums.allocated, segment.allocated);
-    sums.active = saturating_add(sums.active, segment.active);
-    sums.requested = saturating_add(sums.requested, segment.requested);
-    sums.largest_free = std::max(sums.largest_free, segment.largest_free);
-    sums.covered = saturating_add(sums.covered, cover.bytes);
-    sums.uncovered_segments += cover.bytes < segment.bytes;
-  }
-
-  made.devices = {.name = "torch_devices",
-                  .columns = {{"process_id"},
-                              {"device_id"},
-                              {"device", Type::text},
-                              {"time_ns"},
-                              {"relative_time_ns"},
-                              {"time_from", Type::text},
-                              {"segments"},
-                              {"reserved_bytes", Type::bytes},
-                              {"allocated_bytes", Type::bytes},
-                              {"active_bytes", Type::bytes},
-                              {"requested_bytes", Type::bytes},
-                              {"free_bytes", Type::bytes},
-                              {"largest_free_bytes", Type::bytes},
-                              {"fragmentation", Type::real},
-                              {"covered_bytes", Type::bytes},
-                              {"uncovered_segments"},
-                              {"process_bytes", Type::bytes},
-                              {"outside_bytes", Type::bytes},
-                              {"reading_time_ns"},
-                              {"driver_used_bytes", Type::bytes},
-                              {"driver_total_bytes", Type::bytes},
-                              {"unaccounted_bytes", Type::bytes}}};
-  for (const auto& [device, sums] : devices) {
-    const auto found = overlay.in_use.find(device);
-    const std::int64_t in_use = found == overlay.in_use.end() ? 0 : found->second;
-    const std::int64_t free = saturating_subtract(sums.reserved, sums.active);
-    const bool placed = overlay.process && overlay.time;
-    std::vector<Value> row{
-        known(overlay.process),
-        device,
-        profile.names().device(device),
-        known(overlay.time),
-        placed ? Value(saturating_subtract(*overlay.time, profile.zero())) : Value(),
-        placed ? Value(std::string(name_of(overlay.from))) : Value(),
-        sums.segments,
-        sums.reserved,
-        sums.allocated,
-        sums.active,
-        sums.requested,
-        free,
-        sums.largest_free,
-        fragmentation(sums.blocks, free, sums.largest_free),
-        sums.covered,
-        sums.uncovered_segments,
-        placed ? Value(in_use) : Value(),
-        placed ? Value(saturating_subtract(in_use, sums.covered)) : Value()};
-    add_reading(account.readings, device, overlay.time, row);
-    made.devices.rows.push_back(std::move(row));
-  }
-  return made;
+  return {.segments = segments_table(snapshot.segments, overlay),
+          .devices = devices_table(profile, snapshot.segments, overlay, account.readings)};
 }
 
 }  // namespace gpuprof::memory

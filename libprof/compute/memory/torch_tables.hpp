@@ -3,14 +3,36 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "libprof/compute/memory/sweep.hpp"
 #include "libprof/compute/memory/tables.hpp"
-#include "libprof/compute/memory/torch_snapshot.hpp"
 
 namespace gpuprof::memory {
+
+// Memory that PyTorch's allocator requested and hands out in blocks. Sizes in bytes.
+struct TorchSegment {
+  std::int64_t device = 0, address = 0, bytes = 0;
+  std::int64_t stream = 0;
+  std::string type = {};    // small or large; empty: unknown
+  bool expandable = false;  // consists of mapped pieces
+  std::int64_t blocks = 0;
+  std::int64_t allocated = 0;     // in use
+  std::int64_t active = 0;        // … or waiting for a stream that uses it
+  std::int64_t requested = 0;     // of active: originally requested, before rounding
+  std::int64_t largest_free = 0;  // block
+
+  std::int64_t end() const { return address + bytes; }
+  std::int64_t free() const { return bytes - active; }
+};
+
+struct TorchSnapshot {
+  std::vector<TorchSegment> segments;    // by device and address, not overlapping
+  std::optional<std::int64_t> taken_at;  // ns since 1970; nullopt: no history was recorded
+};
 
 // What a process had allocated at a moment, by address.
 struct Overlay {

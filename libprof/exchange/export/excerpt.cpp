@@ -414,7 +414,7 @@ class Copier {
     progress_("making indexes");
     store::create_indexes(out_, schema::indexes);
     result_.not_computed =
-        "it is no file of gpuprof's: indexes were made, but it has no tables for the ranges of "
+        "it is not a file of gpuprof's: indexes were made, but it has no tables for the ranges of "
         "launches, the times of devices and their gaps";
   }
 

@@ -267,7 +267,7 @@ std::string read_trace_events(TextStream& text, TraceHead& head,
   if (!read) {
     return text.stream().eof()
                ? "is cut off: its end is missing"
-               : "is no JSON from byte " + std::to_string(handler.error_at()) + " on";
+               : "is not JSON from byte " + std::to_string(handler.error_at()) + " on";
   }
   return handler.had_events() ? "" : "has no traceEvents";
 }

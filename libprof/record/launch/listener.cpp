@@ -287,7 +287,7 @@ void Listener::make_room(const Connection& latest) {
     if (!most || its > most->frames.held()) most = connection.get();
   }
   if (held > wire::max_unfinished_bytes) {
-    end_stream(*most, "it sends so long frames that there is no room for their ends");
+    end_stream(*most, "its frames are so long that there is no room for their ends");
   }
 }
 

@@ -111,7 +111,7 @@ bool SalvageProcess::came(std::size_t bytes) {
     bytes_left_ -= bytes;
     return true;
   }
-  ended_for_ = "there was more in the buffers it left behind than they have room for";
+  ended_for_ = "the buffers it left behind claim more than they have room for";
   helper_->kill();
   return false;
 }

@@ -72,7 +72,7 @@ void StreamAccounts::add_losses(const Connection& connection, bool lives) {
       return add_one(connection, {"", "stream_cut", 1});
     if (connection.role == wire::Role::sampler) {
       explain(connection, "stream_cut",
-              "the sampler ended before it was told to: samples are missing from then on");
+              "the sampler ended too early: samples are missing from then on");
       return add_one(connection, {"", "stream_cut", 1});
     }
     tell_cut_off(connection);

@@ -165,7 +165,7 @@ void print_nvtx_summary(Session& session) {
   const NvtxSummary summary = read_nvtx_summary(session, ranges);
   if (!session.has_rows("RUNTIME") && !session.has_rows("DRIVER") && summary.all.operations > 0) {
     output.warning(
-        "There are no API calls in the file, which would tell in which range GPU work was "
+        "There are no API calls in the file, so it is unknown in which range GPU work was "
         "launched.");
   }
   if (!ranges.groups().empty() || output.keyed()) {

@@ -145,7 +145,7 @@ extern const Report pc_hot_lines{
     .option = "print-pc-sampling",
     .help =
         "PC samples: source lines at which warps waited, and for what\n"
-        "nvprof's table stands before them. Of functions, lines and addresses those with the most "
+        "nvprof's table comes first. Of functions, lines and addresses those with the most "
         "samples: 10, or --top. "
         "--source prints the lines themselves.",
     .ours = true,

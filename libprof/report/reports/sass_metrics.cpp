@@ -198,7 +198,7 @@ void print_sass_metrics(Session& session) {
   if (filter.from.given() || filter.to.given()) {
     output.warning("SASS metrics have no times: they are of the whole run.");
   }
-  if (!filter.devices.empty()) output.warning("SASS metrics are of all devices together.");
+  if (!filter.devices.empty()) output.warning("SASS metrics are sums of all devices.");
   const SassLines lines(session);
   PlacePrinter places(session);
   output.text() ? SassMetricText(session, lines, places).print()

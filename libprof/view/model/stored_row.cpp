@@ -13,7 +13,7 @@ using timeline::BlockInfo;
 
 [[noreturn]] void throw_damaged() {
   throw Error("the timeline in the file is damaged or of another state of it",
-              "gpuprof finish makes it anew");
+              "gpuprof finish rebuilds it");
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ bool Listener::hear(Connection& connection, const Answer& answer) const {
         too_long ? std::nullopt : parse_request(std::string_view(connection.in).substr(0, end + 2));
     Response response{.status = 400,
                       .body = error_answer(too_long ? "the request is longer than 16 KiB"
-                                                    : "this is no request")};
+                                                    : "this is not a request")};
     if (request) response = respond(*request, answer);
     // A body, which GET does not have, would be parsed as the next request.
     const bool keep = request && request->keep && request->method == "GET";

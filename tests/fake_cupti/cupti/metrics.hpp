@@ -76,8 +76,8 @@ struct Plan {
   std::uint32_t passes = 0;
 };
 
-// Adds one call's metrics. false: there are none, one is unknown or has no suffix, or metrics of
-// the device stand beside others.
+// Adds one call's metrics. False if there are none, if one is unknown or has no suffix, or if
+// metrics of the device are mixed with others.
 bool add(Plan& plan, std::uint32_t chip, std::span<const char* const> names);
 
 // What a range counted.

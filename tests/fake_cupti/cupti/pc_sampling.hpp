@@ -1,8 +1,8 @@
 // What the stand-in's PC sampling has to know of launches and modules. Any thread.
 //
 // Each launch of a kernel gives the same samples: pc_samples_of_launch of them, at four addresses
-// of the kernel, by the same stall reasons. Functions are told apart by the sum of the cubin that
-// was loaded last and has a section for them.
+// of the kernel, by the same stall reasons. Functions are distinguished by the checksum of the
+// cubin that was loaded last and has a section for them.
 #pragma once
 
 #include <cstddef>

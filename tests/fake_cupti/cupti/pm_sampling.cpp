@@ -1,5 +1,5 @@
-// The stand-in's PM sampling. A device takes a sample each interval from Start on, whoever uses it,
-// and what it counts goes by the time alone: see pm_blocks.
+// The stand-in's PM sampling. A device takes a sample each interval from Start on, whichever
+// process uses it, and its counts depend on the time alone: see pm_blocks.
 #include <cupti.h>
 #include <cupti_pmsampling.h>
 #include <time.h>

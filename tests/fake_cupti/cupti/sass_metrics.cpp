@@ -142,7 +142,7 @@ void sass_context_destroyed(void* context) {
   state().contexts.erase(context);
 }
 
-// As on an H200 with CUPTI 13.5: nothing is left when that is told.
+// As on an H200 with CUPTI 13.5: when the callback comes, nothing is left.
 void sass_module_unloaded(void* context) {
   const std::lock_guard lock(state().mutex);
   if (const auto found = state().contexts.find(context); found != state().contexts.end()) {
@@ -151,7 +151,8 @@ void sass_module_unloaded(void* context) {
 }
 
 void count_instructions(const Work& work) {
-  // As on an H200 with CUPTI 13.5. Beside KERNEL many launches without a wait between would hang.
+  // As on an H200 with CUPTI 13.5. With KERNEL as well, many launches without a wait in between
+  // would hang.
   const bool copies = wants(CUPTI_ACTIVITY_KIND_MEMCPY) || wants(CUPTI_ACTIVITY_KIND_MEMSET);
   if (wants(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) return;
   if (copies && !wants(CUPTI_ACTIVITY_KIND_KERNEL)) return;

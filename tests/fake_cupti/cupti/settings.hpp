@@ -11,8 +11,8 @@
 //                                 process; driver calls that only the collector makes and CUPTI's
 //                                 own kernels are not counted
 //   FAKE_CUPTI_HANG               "cuptiRangeProfilerStop" or "kernel:5": the call of the profiling
-//                                 API, or the launch of the kernel while it is profiled, hangs for
-//                                 ever, or so many seconds
+//                                 API, or the launch of the kernel while it is profiled, hangs
+//                                 forever, or for that number of seconds
 //   FAKE_CUPTI_DROP_RANGES=n      every n-th range of a context is lost, and counted as dropped;
 //                                 the names of the others stay as they are
 //   FAKE_CUPTI_UNSTEADY           1: every third launch counts twice its blocks

@@ -1,5 +1,4 @@
-// What the stand-in has been told: by its client, through CUPTI's functions, and by the driver's
-// hooks.
+// What the stand-in knows from its client, through CUPTI's functions, and from the driver's hooks.
 //
 // A process may have two copies of the library, and each has a state of its own: so nothing of this
 // is seen outside of one.

@@ -1,4 +1,4 @@
-// late fatal|unfinished|static: what happens near or behind the end.
+// late fatal|unfinished|static: what happens near or after the end.
 //   fatal       CUPTI gives up in the middle
 //   unfinished  the last kernel is still running when the program ends
 //   static      a destructor of the program makes CUDA calls after exit handlers have run

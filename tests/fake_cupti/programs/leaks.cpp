@@ -1,5 +1,5 @@
-// leaks HOW [N]: 4096 bytes, a kernel, then N times 1024 that are never released beside as many
-// that are, and ends in the way asked for.
+// leaks HOW [N]: 4096 bytes, a kernel, then N times 1024 that are never released and N times
+// 1024 that are, and ends in the way that HOW says.
 #include <signal.h>
 #include <unistd.h>
 

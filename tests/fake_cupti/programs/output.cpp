@@ -1,4 +1,4 @@
-// output KIB: so many KiB of a known pattern on stdout, launches in between, two lines on stderr.
+// output KIB: KIB kibibytes of a known pattern on stdout, launches in between, two lines on stderr.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

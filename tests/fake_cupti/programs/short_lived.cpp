@@ -1,4 +1,4 @@
-// short_lived MICROSECONDS THREADS: launches from so many threads and kills itself after that time.
+// short_lived MICROSECONDS THREADS: launches from THREADS threads and kills itself after that time.
 #include <signal.h>
 #include <unistd.h>
 
