@@ -1,6 +1,7 @@
+// @ts-check
 // Formats numbers and names for people.
 
-const units = [['s', 1e9], ['ms', 1e6], ['\u00b5s', 1e3], ['ns', 1]];
+/** @type {[string, number][]} */ const units = [['s', 1e9], ['ms', 1e6], ['\u00b5s', 1e3], ['ns', 1]];
 
 export function time(ns) {
   const size = Math.abs(ns);

@@ -1,3 +1,4 @@
+// @ts-check
 // The longest gaps, steps and losses, navigated with keys and buttons.
 import {percent, time} from './format.js';
 import {make} from './panel.js';

@@ -1,3 +1,4 @@
+// @ts-check
 // Links between records: arrows in the picture, buttons in the panel.
 import {make} from './panel.js';
 

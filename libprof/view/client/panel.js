@@ -1,3 +1,4 @@
+// @ts-check
 // The panel next to the picture. Texts of the profile only ever become text nodes.
 import {count, cut, share, time} from './format.js';
 

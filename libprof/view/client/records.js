@@ -1,3 +1,4 @@
+// @ts-check
 // Individual records, as written by pack_records() of the report, and how they are drawn.
 import {Row, Tile, lowerBound} from './tiles.js';
 
@@ -40,6 +41,11 @@ class Records {
       this.end[i] = this.begin[i] + reader.number();
     }
     for (let i = 0; i < length; ++i) this.name[i] = reader.number();
+  }
+
+  place({track, row}, item) {
+    const i = item - this.first;
+    return i >= 0 && i < this.length ? {track, row, item, name: this.name[i], begin: this.begin[i], end: this.end[i]} : null;
   }
 
   // Draws like the server: records at least a pixel wide, and buckets of narrower ones.
@@ -116,7 +122,8 @@ export class AllRecords {
   tile(track, from, to, width) {
     const scale = width / (to - from), pixel = time => (time - from) * scale;
     const first = Math.max(0, Math.floor(pixel(this.from))), end = Math.min(width, Math.ceil(pixel(this.to)));
-    const window = [from + first / scale, from + end / scale, end - first], {rows, values} = this.tracks.get(track);
+    const window = /** @type {[number, number, number]} */ ([from + first / scale, from + end / scale, end - first]);
+    const {rows, values} = this.tracks.get(track);
     return new Tile(...window, rows.map(row => row.draw(...window)), values.draw(...window));
   }
 }

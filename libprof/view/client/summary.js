@@ -1,3 +1,4 @@
+// @ts-check
 // A report's first screen: what ran, where the time went, and what took most of it.
 import {count, share, time, value} from './format.js';
 import {hostIn} from './jump.js';

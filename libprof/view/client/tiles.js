@@ -1,15 +1,18 @@
+// @ts-check
 // The server's picture of a window, and how it is displayed in another one.
 
-// A row, as columns. The server's answers.hpp explains the numbers.
+// A row, as columns. TILES.md explains the numbers.
 export class Row {
+  x = /** @type {number[]} */ ([]);
+  end = /** @type {number[]} */ ([]);
+  first = /** @type {number[]} */ ([]);
+  count = /** @type {number[]} */ ([]);
+  name = /** @type {number[]} */ ([]);
+  longest = /** @type {number[]} */ ([]);
+  busy = /** @type {number[]} */ ([]);
+
+  /** @param {number[]} numbers */
   constructor(numbers) {
-    this.x = [];
-    this.end = [];
-    this.first = [];
-    this.count = [];
-    this.name = [];
-    this.longest = [];
-    this.busy = [];
     let x = 0, first = numbers[0];
     for (let at = 1; at < numbers.length;) {
       let count = -numbers[at], wide = 1;
@@ -38,17 +41,26 @@ export class Row {
 }
 
 export class Tile {
+  /** @param {Row[]} rows @param {number[]} points */
   constructor(from, to, width, rows, points) {
     this.from = from;
     this.to = to;
     this.width = width;
     this.rows = rows;
     this.points = points;
+    this.density = width / (to - from);  // a report's tile has that of the window it was requested for
+    this.old = false;                    // of a reading before the newest
   }
 
   time(x) { return this.from + x * (this.to - this.from) / this.width; }
   pixel(time) { return (time - this.from) * this.width / (this.to - this.from); }
   covers(from, to) { return this.from <= from && this.to >= to; }
+
+  // The record i of a row, or the first of its bucket.
+  place({track, row}, i) {
+    const {x, end, first, name} = this.rows[row];
+    return {track, row, item: first[i], name: name[i], begin: this.time(x[i]), end: this.time(end[i])};
+  }
 }
 
 export function decode(answer, from, to, width) {
