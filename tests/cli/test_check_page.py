@@ -26,7 +26,9 @@ class CheckPage(unittest.TestCase):
 
     def test_mistakes_are_found(self):
         with tempfile.TemporaryDirectory() as folder:
-            client = shutil.copytree(SOURCE / "libprof/view/client", pathlib.Path(folder) / "client")
+            client = shutil.copytree(
+                SOURCE / "libprof/view/client", pathlib.Path(folder) / "client"
+            )
             self.assertEqual(self.check(client).stdout, "")
             for name, line in MISTAKES.items():
                 file = client / name

@@ -110,11 +110,10 @@ async function walk(find) {
 }
 
 function recordRows() { return state.items.filter(item => item.track >= 0 && !item.counter); }
-function firstPlace() {
-  const top = get('scroll').scrollTop;
-  return firstInView(recordRows().filter(item => item.top >= top), tilesOf, state.view);
+export function walkAlong(by) {
+  const below = recordRows().filter(item => item.top >= get('scroll').scrollTop);
+  return walk(selected => selected ? source.step(selected, by) : firstInView(below, tilesOf, state.view));
 }
-export function walkAlong(by) { return walk(selected => selected ? source.step(selected, by) : firstPlace()); }
 export function walkAcross(by) {
   if (!state.marks.selected) get('scroll').scrollTop += by * 3 * rowHeight;
   else walk(selected => beside(recordRows(), tilesOf, selected, by));
@@ -128,8 +127,7 @@ export function goTo(stop, title, facts) {
   return selectRange(range, title, [list(facts)]);
 }
 
-// Shows a time from a query's answer: the range of that length, or the moment, centered in the
-// window.
+// Shows a time from a query's answer: the range of that length, or the moment, centered in the window.
 export function goToTime(at, length) {
   if (length > 0) return goTo({at, time: length, track: -1}, `${time(length)} from ${time(at)} on`, []);
   showAt(at);

@@ -35,9 +35,8 @@ export class Painter {
   theme() {
     const style = getComputedStyle(document.documentElement);
     const get = name => style.getPropertyValue(name).trim();
-    this.colors = {ground: get('--ground'), raised: get('--raised'), text: get('--text'),
-                   faint: get('--faint'), line: get('--line'), accent: get('--accent'),
-                   wait: get('--wait')};
+    this.colors = {ground: get('--ground'), raised: get('--raised'), text: get('--text'), faint: get('--faint'),
+                   line: get('--line'), accent: get('--accent'), wait: get('--wait')};
     const dark = parseInt(this.colors.ground.slice(1, 3), 16) < 128;
     this.label = dark ? '#f4f6f8' : '#10151b';
     this.fill = hues.map(hue => rgb(hue, 0.45, dark ? 0.36 : 0.72));

@@ -54,17 +54,14 @@ function listenToPointers(canvas) {
     }
     hint(drag ? null : pointer);
   });
+  const endDrag = event => { pinch.up(event.pointerId); drag = null; };
   canvas.addEventListener('pointerup', event => {
-    pinch.up(event.pointerId);
     const ended = drag;
-    drag = null;
+    endDrag(event);
     if (ended?.moved && ended.range) selectRange(state.marks.range);
     else if (ended && !ended.moved) clickAt(ended.x, ended.y);
   });
-  canvas.addEventListener('pointercancel', event => {
-    pinch.up(event.pointerId);
-    drag = null;
-  });
+  canvas.addEventListener('pointercancel', endDrag);
   canvas.addEventListener('pointerleave', () => hint(null));
 }
 

@@ -67,13 +67,8 @@ class Records {
         ++i;
         if (wide) break;
       } while (i < this.length && this.begin[i] < next && this.begin[i] < to);
-      row.x.push(x);
-      row.end.push(Math.max(x + 1, Math.ceil((Math.min(this.end[i - 1], to) - from) * scale)));
-      row.first.push(this.first + first);
-      row.count.push(i - first);
-      row.name.push(name);
-      row.longest.push(longest);
-      row.busy.push(busy);
+      const end = Math.max(x + 1, Math.ceil((Math.min(this.end[i - 1], to) - from) * scale));
+      row.add(x, end, this.first + first, i - first, name, longest, busy);
     }
     return row;
   }

@@ -3,7 +3,7 @@
 import {count, time} from './format.js';
 import {source} from './source.js';
 import {Jumps} from './jump.js';
-import {folded, make, untimed} from './panel.js';
+import {button, folded, make, untimed} from './panel.js';
 import {showSummary} from './summary.js';
 import {get, state} from './state.js';
 import {layout, redraw, show, showAll} from './timeline.js';
@@ -53,29 +53,19 @@ function present() {
   get('title').textContent = run.title;
   lost.hidden = run.losses.length === 0;
   // One line, until the user unfolds the rest.
-  const [first, ...rest] = run.losses.map(text => make('p', text));
-  if (first) first.className = 'first';
-  const buttons = [];
-  run.untimed.forEach((records, i) => {
-    if (records === 0) return;
+  const [first, ...rest] = run.losses.map((text, i) => make('p', text, i === 0 ? 'first' : ''));
+  const buttons = run.untimed.flatMap((records, i) => {
     const of = source.isPair ? ` of ${source.titles[i]}` : '', title = `GPU work without times${of}`;
-    const button = make('button', `List the ${title}`);
-    button.addEventListener('click', () => tell(title, source.untimed(i), untimed));
-    buttons.push(button);
+    return records ? [button(`List the ${title}`, () => tell(title, source.untimed(i), untimed))] : [];
   });
-  if (first && rest.length) {
-    const more = folded('', rest);
-    more.firstChild.append(first, make('span', `and ${count(rest.length)} more`, 'more'));
-    lost.replaceChildren(more, ...buttons);
-  } else {
-    lost.replaceChildren(...(first ? [first] : []), ...buttons);
-  }
+  const more = rest.length ? [folded('', rest)] : [];
+  more[0]?.firstChild.append(first, make('span', `and ${count(rest.length)} more`, 'more'));
+  lost.replaceChildren(...more.length || !first ? more : [first], ...buttons);
   state.standing = [`${count(run.stored)} records`, ...run.notes].join(' \u00b7 ');
   get('status').textContent = state.standing;
 }
 
-// Tracks are renumbered when there are more. What was drawn of them stays until something newer
-// arrives.
+// Tracks are renumbered when there are more. What was drawn of them stays until something newer arrives.
 function renumber(before) {
   const keyOf = track => JSON.stringify([track.kind, track.path]);
   const places = new Map(state.run.tracks.map((track, number) => [keyOf(track), number]));

@@ -145,14 +145,11 @@ class Runs {
 
   async stops() {
     const all = await Promise.all(this.sources.map(source => source.stops()));
-    const joined = {};
-    for (const kind of ['gaps', 'steps', 'losses']) {
-      joined[kind] = all.flatMap((stops, i) => stops[kind].map(stop => ({
-        ...stop, at: stop.at + this.shifts[i], track: stop.track < 0 ? -1 : stop.track + this.bases[i],
-        median: stops.median_step, run: this.isPair ? this.titles[i] : '',
-      }))).sort((a, b) => b.time - a.time);
-    }
-    return joined;
+    const joined = kind => all.flatMap((stops, i) => stops[kind].map(stop => ({
+      ...stop, at: stop.at + this.shifts[i], track: stop.track < 0 ? -1 : stop.track + this.bases[i],
+      median: stops.median_step, run: this.isPair ? this.titles[i] : '',
+    }))).sort((a, b) => b.time - a.time);
+    return {gaps: joined('gaps'), steps: joined('steps'), losses: joined('losses')};
   }
 }
 

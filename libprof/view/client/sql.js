@@ -1,7 +1,7 @@
 // @ts-check
 // SQL queries, which the server answers, and their rows.
 import {count, time} from './format.js';
-import {make} from './panel.js';
+import {button, make} from './panel.js';
 import {get} from './state.js';
 
 const atOnce = 200;           // rows drawn at first, and with each "more"
@@ -111,25 +111,19 @@ export class Questions {
     if (!answer) return this.say(problem);
     const more = {rows: ', and there are more', bytes: ', and more than one answer may have'}[answer.ends_by] ?? '';
     this.say(`${count(answer.rows.length)} ${answer.rows.length === 1 ? 'row' : 'rows'}${more}, in ${time(Math.round(took) * 1e6)}`);
-    const table = make('table'), head = make('tr');
-    head.append(...answer.columns.map((name, i) => make('th', name, isNumber(answer.rows[0]?.[i]) ? 'number' : '')));
-    table.append(head);
-    get('rows').append(table);
-    this.draw(table, 0);
+    const heads = answer.columns.map((name, i) => make('th', name, isNumber(answer.rows[0]?.[i]) ? 'number' : ''));
+    const lines = make('table', '', '', make('tr', '', '', ...heads));
+    get('rows').append(lines);
+    this.draw(lines, 0);
   }
 
-  draw(table, from) {
+  draw(lines, from) {
     const {rows} = this.answer, to = Math.min(rows.length, from + atOnce);
-    for (const row of rows.slice(from, to)) {
-      const line = make('tr');
-      line.append(...row.map((cell, i) => this.cell(row, i, cell)));
-      table.append(line);
-    }
+    for (const row of rows.slice(from, to)) lines.append(make('tr', '', '', ...row.map((cell, i) => this.cell(row, i, cell))));
     if (to === rows.length) return;
-    const more = make('button', `${count(rows.length - to)} more`);
-    more.addEventListener('click', () => {
+    const more = button(`${count(rows.length - to)} more`, () => {
       more.remove();
-      this.draw(table, to);
+      this.draw(lines, to);
     });
     get('rows').append(more);
   }
@@ -141,10 +135,7 @@ export class Questions {
       element.textContent = cell === null ? 'NULL' : textOf(cell);
       return element;
     }
-    const button = make('button', textOf(cell));
-    button.title = `Show ${time(at)}`;
-    button.addEventListener('click', () => this.jump(row, i, at));
-    element.append(button);
+    element.append(button(textOf(cell), () => this.jump(row, i, at), `Show ${time(at)}`));
     return element;
   }
 

@@ -1,15 +1,11 @@
 // @ts-check
 // The server's picture of a window, and how it is displayed in another one.
 
+const column = () => /** @type {number[]} */ ([]);
+
 // A row, as columns. TILES.md explains the numbers.
 export class Row {
-  x = /** @type {number[]} */ ([]);
-  end = /** @type {number[]} */ ([]);
-  first = /** @type {number[]} */ ([]);
-  count = /** @type {number[]} */ ([]);
-  name = /** @type {number[]} */ ([]);
-  longest = /** @type {number[]} */ ([]);
-  busy = /** @type {number[]} */ ([]);
+  x = column(); end = column(); first = column(); count = column(); name = column(); longest = column(); busy = column();
 
   /** @param {number[]} numbers */
   constructor(numbers) {
@@ -24,17 +20,22 @@ export class Row {
         count = numbers[at + 2];
         at += 3;
       }
-      this.x.push(x);
+      const rest = count > 1 ? 3 : 2;
+      this.add(x, x + wide, first, count, numbers[at], numbers[at + 1], numbers[at + rest - 1]);
       x += wide;
-      this.end.push(x);
-      this.first.push(first);
       first += count;
-      this.count.push(count);
-      this.name.push(numbers[at]);
-      this.longest.push(numbers[at + 1]);
-      this.busy.push(count > 1 ? numbers[at + 2] : numbers[at + 1]);
-      at += count > 1 ? 3 : 2;
+      at += rest;
     }
+  }
+
+  add(x, end, first, count, name, longest, busy) {
+    this.x.push(x);
+    this.end.push(end);
+    this.first.push(first);
+    this.count.push(count);
+    this.name.push(name);
+    this.longest.push(longest);
+    this.busy.push(busy);
   }
 
   get length() { return this.x.length; }
@@ -48,7 +49,7 @@ export class Tile {
     this.width = width;
     this.rows = rows;
     this.points = points;
-    this.density = width / (to - from);  // a report's tile has that of the window it was requested for
+    this.density = width / (to - from);  // in a report, that of the window it was requested for
     this.old = false;                    // of a reading before the newest
   }
 
@@ -57,7 +58,7 @@ export class Tile {
   covers(from, to) { return this.from <= from && this.to >= to; }
 
   // The record i of a row, or the first of its bucket.
-  place({track, row}, i) {
+  place(/** @type {{track: number, row?: number}} */ {track, row}, i) {
     const {x, end, first, name} = this.rows[row];
     return {track, row, item: first[i], name: name[i], begin: this.time(x[i]), end: this.time(end[i])};
   }
@@ -71,7 +72,7 @@ export function decode(answer, from, to, width) {
   return tiles;
 }
 
-// The first index in `sorted` whose value is at least `least`.
+/** The first index whose value is at least `least`. @param {ArrayLike<number>} sorted @param {number} least */
 export function lowerBound(sorted, least) {
   let low = 0, high = sorted.length;
   while (low < high) {

@@ -68,7 +68,6 @@ function visibleTracks() {
 }
 
 function pixels() { return Math.max(1, painter.width - Math.round(painter.labels * painter.ratio)); }
-
 function coversView(tile) {
   return tile.covers(Math.max(state.view.from, state.run.begin), Math.min(state.view.to, state.run.end));
 }
@@ -150,9 +149,7 @@ export function showAround(from, to, part = 0.3, least = 10) {
   const margin = Math.max((to - from) * part, least);
   show(from - margin, to + margin);
 }
-
 export function showAll() { showAround(state.run.begin, state.run.end, 0.01, 0); }
-
 // Shows a window of this length.
 export function showAt(middle, span = state.view.to - state.view.from) { show(middle - span / 2, middle + span / 2); }
 
@@ -180,7 +177,6 @@ export function itemAt(y) {
   const place = y - ruler + get('scroll').scrollTop;
   return state.items.find(item => place >= item.top && place < item.top + item.height);
 }
-
 export function itemOf({track, row}) { return state.items.find(each => each.track === track && each.row === row); }
 
 // The piece drawn at a point: a record, a bucket or a counter's value.

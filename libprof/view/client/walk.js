@@ -10,8 +10,7 @@ function nearestOf(tile, item, time) {
   return tile.place(item, i);
 }
 
-// The piece nearest in time in the next row that has any (`by` 1), or the previous one (-1). `rows`
-// as in the layout.
+// The piece nearest in time in the next row that has any (`by` 1), or the previous one (-1). `rows` as in the layout.
 export function beside(rows, tilesOf, place, by) {
   let at = rows.findIndex(item => item.track === place.track && item.row === place.row);
   for (at += by; at >= 0 && at < rows.length; at += by) {
@@ -26,10 +25,9 @@ export function firstInView(rows, tilesOf, view) {
   for (const item of rows) {
     const tile = tilesOf(item.track).at(-1), row = tile?.rows[item.row];
     if (!row?.length) continue;
-    const place = nearestOf(tile, item, view.from);
-    if (place.begin < view.to && place.end >= view.from) return place;
-    const next = nearestOf(tile, item, (view.from + view.to) / 2);
-    if (next.begin < view.to && next.end >= view.from) return next;
+    const places = [view.from, (view.from + view.to) / 2].map(time => nearestOf(tile, item, time));
+    const shown = places.find(place => place.begin < view.to && place.end >= view.from);
+    if (shown) return shown;
   }
   return null;
 }
