@@ -1,5 +1,5 @@
 // @ts-check
-// All that changes on the page, and the part of it that the address remembers.
+// The state of the page, and the part of it that the address remembers.
 
 /** @typedef {import('./tiles.js').Tile} Tile
  *  @typedef {{from: number, to: number}} Span
@@ -9,12 +9,12 @@
  *    key?: string, heading?: boolean, closed?: boolean, counter?: boolean, unit?: string, least?: () => number,
  *    most?: () => number}} Item a line of the layout: the head of a group (track -1), a row of records or a counter */
 
-// A class, because TypeScript accepts any property of a plain object. A heading names the module that writes what follows.
+// A class, because TypeScript accepts any property of a plain object. A comment names the module that writes what follows;
+// run.js also clears or renumbers it where an alignment or a newer reading changes times or tracks.
 export const state = new class {
   // run.js: the source's answer `run`, where two runs are aligned, and the status line
   /** @type {any} */ run = null;
-  aligned = {name: '', nth: 1};
-  standing = '';
+  aligned = {name: '', nth: 1}; standing = '';
   // timeline.js: the window, its lines, and whether a request, a picture and an address are under way
   /** @type {Span} */ view = {from: 0, to: 1};
   /** @type {Item[]} */ items = [];
