@@ -72,7 +72,7 @@ export function decode(answer, from, to, width) {
   return tiles;
 }
 
-/** The first index whose value is at least `least`. @param {ArrayLike<number>} sorted @param {number} least */
+/** @param {ArrayLike<number>} sorted @param {number} least @returns the first index whose value is at least `least` */
 export function lowerBound(sorted, least) {
   let low = 0, high = sorted.length;
   while (low < high) {
