@@ -20,6 +20,7 @@ import urllib.parse
 import zlib
 
 from growing import Growing
+from tiles import decode
 
 GPUPROF = os.environ.get("GPUPROF", "")
 BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", "build"))
@@ -103,25 +104,6 @@ def facts(server, **place):
     return told[""] + told.get("All columns", [])
 
 
-def decode(row):
-    """As client/tiles.js does it: x, end, first, count, name, longest, busy."""
-    pieces, x, at = [], 0, 1
-    first = row[0] if row else 0
-    while at < len(row):
-        count, wide = -row[at], 1
-        at += 1
-        if count <= 0:
-            x, wide, count = x - count - 1, *row[at : at + 2]
-            at += 2
-        name, longest = row[at : at + 2]
-        pieces.append(
-            (x, x + wide, first, count, name, longest, row[at + 2] if count > 1 else longest)
-        )
-        x, first = x + wide, first + count
-        at += 3 if count > 1 else 2
-    return pieces
-
-
 def touched(records, start, end, width):
     pixels = set()
     for first, last in records:
@@ -147,6 +129,17 @@ def union(records, start, end):
 
 def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+class Format(unittest.TestCase):
+    def test_the_example_is_what_it_is_said_to_be(self):
+        page = (SOURCE / "libprof/view/TILES.md").read_text()
+        (example,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+        lines = re.findall(r"^\| (\d+) to (\d+) \|([\d |]+)\|$", page, re.MULTILINE)
+        pieces = [[int(x), int(end), *map(int, rest.split("|"))] for x, end, rest in lines]
+        self.assertEqual(len(pieces), 4)
+        points = [-1, 8, 8, 8, 2, 8, 16, 12.5]
+        self.assertEqual(decode(json.loads(example)), {3: ([pieces, []], []), 4: ([], points)})
 
 
 class Profiles(unittest.TestCase):
@@ -211,18 +204,16 @@ class View(Profiles):
                     self.assertTrue(headers["Content-Type"].startswith(kind[file.suffix]))
         # Texts of a profile enter the page as text, never as markup.
         for file in CLIENT.glob("*.js"):
+            self.assertTrue(file.read_text().startswith("// @ts-check\n"), file.name)
             for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
                 self.assertNotIn(word, file.read_text(), file.name)
 
     def test_scripts_are_sound(self):
-        node = shutil.which("node")
-        if not node:
-            self.skipTest("node is not installed")
         for file in CLIENT.glob("*.js"):
             copy = self.folder / f"{file.stem}.mjs"  # as a module, wherever the folder is
             copy.write_text(file.read_text())
             ran = subprocess.run(
-                [node, "--check", copy], capture_output=True, text=True, check=False
+                ["node", "--check", copy], capture_output=True, text=True, check=False
             )
             self.assertEqual(ran.returncode, 0, ran.stderr)
 
@@ -594,8 +585,8 @@ class Truth(Profiles):
                         answer = server.get(
                             "tiles", tracks=number, width=width, **{"from": start, "to": end}
                         )
-                        [[_, rows, _]] = answer["tracks"]
-                        pieces = [piece for row in rows for piece in decode(row)]
+                        [(rows, _)] = decode(answer).values()
+                        pieces = [piece for row in rows for piece in row]
                         drawn = {x for piece in pieces for x in range(piece[0], piece[1])}
                         self.assertEqual(
                             drawn,
@@ -707,7 +698,7 @@ class Truth(Profiles):
                 answer = server.get(
                     "tiles", tracks=number, width=width, **{"from": start, "to": end}
                 )
-                [[_, _, points]] = answer["tracks"]
+                [(_, points)] = decode(answer).values()
                 drawn = {points[i]: points[i + 1 : i + 4] for i in range(0, len(points), 4)}
                 expected = {}
                 for time, value in values:
@@ -792,9 +783,9 @@ class Truth(Profiles):
                 # One list of names for both, so that colours mean the same.
                 tracks = [server.get("run", run=number)["tracks"] for number in (0, 1)]
                 used = [{piece[4] for number, track in enumerate(tracks[side]) if track["kind"] == "stream"
-                         for [_, rows, _] in server.get("tiles", run=side, tracks=number, width=5000,
-                                                        **{"from": -(10**12), "to": 10**13})["tracks"]
-                         for row in rows for piece in decode(row)} for side in (0, 1)]  # fmt: skip
+                         for rows, _ in decode(server.get("tiles", run=side, tracks=number, width=5000,
+                                                          **{"from": -(10**12), "to": 10**13})).values()
+                         for row in rows for piece in row} for side in (0, 1)]  # fmt: skip
                 known = server.get("names", ids=",".join(map(str, used[0] | used[1])))["names"]
                 self.assertEqual(len(known), len(used[0] | used[1]))
                 self.assertEqual(len({text for _, text in known.values()}), len(known))

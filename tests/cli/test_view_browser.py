@@ -32,7 +32,7 @@ from test_view_details import records
 # on the canvas, by the first of their lines and one whose hatching is shifted by half (no label
 # reaches either).
 WATCH = """(async () => {
-  const {Painter, labels, ruler, rowHeight} = await import('./draw.js');
+  const {Painter, ruler, rowHeight} = await import('./draw.js');
   const draw = Painter.prototype.draw;
   Painter.prototype.draw = function (view, items, scroll, tilesOf, ...rest) {
     draw.call(this, view, items, scroll, tilesOf, ...rest);
@@ -41,7 +41,7 @@ WATCH = """(async () => {
   };
   const copy = new OffscreenCanvas(1, 1), context = copy.getContext('2d', {willReadFrequently: true});
   window.rowsShown = () => {
-    const {painter, view, items, scroll, tilesOf} = seen, {ratio, width, height} = painter;
+    const {painter, view, items, scroll, tilesOf} = seen, {ratio, width, height, labels} = painter;
     const left = Math.round(labels * ratio), bottom = height / ratio;
     [copy.width, copy.height] = [width, height];
     context.drawImage(painter.canvas, 0, 0);

@@ -1,8 +1,8 @@
+// @ts-check
 // The picture: rows are drawn pixel by pixel, which is equally fast everywhere; labels on top.
 import {cut, moment, percent, value} from './format.js';
 import {lowerBound} from './tiles.js';
 
-export let labels = 230;  // width of the names on the left; less if space is tight
 export const ruler = 22, rowHeight = 18, groupHeight = 22, counterHeight = 44;
 const shown = rowHeight - 3;  // of a row; the rest is spacing
 const letter = 6.7;           // pixels, in the font below
@@ -27,6 +27,7 @@ function parse(color) {
 export class Painter {
   constructor(canvas) {
     this.canvas = canvas;
+    this.labels = 230;  // width of the names on the left; less if space is tight
     this.context = canvas.getContext('2d', {alpha: false});
     this.theme();
   }
@@ -34,9 +35,8 @@ export class Painter {
   theme() {
     const style = getComputedStyle(document.documentElement);
     const get = name => style.getPropertyValue(name).trim();
-    this.colors = {ground: get('--ground'), raised: get('--raised'), text: get('--text'),
-                   faint: get('--faint'), line: get('--line'), accent: get('--accent'),
-                   wait: get('--wait')};
+    this.colors = {ground: get('--ground'), raised: get('--raised'), text: get('--text'), faint: get('--faint'),
+                   line: get('--line'), accent: get('--accent'), wait: get('--wait')};
     const dark = parseInt(this.colors.ground.slice(1, 3), 16) < 128;
     this.label = dark ? '#f4f6f8' : '#10151b';
     this.fill = hues.map(hue => rgb(hue, 0.45, dark ? 0.36 : 0.72));
@@ -50,7 +50,7 @@ export class Painter {
     const ratio = window.devicePixelRatio || 1;
     const box = this.canvas.getBoundingClientRect();
     this.ratio = ratio;
-    labels = Math.min(230, Math.round(box.width * 0.35));
+    this.labels = Math.min(230, Math.round(box.width * 0.35));
     this.width = Math.max(1, Math.round(box.width * ratio));
     this.height = Math.max(1, Math.round(box.height * ratio));
     if (this.canvas.width !== this.width) this.canvas.width = this.width;
@@ -63,7 +63,7 @@ export class Painter {
   // `view`: from, to. `items`: the layout's positions. `tilesOf(track)`: tiles, the best last.
   draw(view, items, scroll, tilesOf, nameOf, marks) {
     const {ratio, context} = this;
-    this.left = Math.round(labels * ratio);
+    this.left = Math.round(this.labels * ratio);
     this.scale = (this.width - this.left) / (view.to - view.from);
     this.pixels.fill(this.groundPixel);
     const texts = [];
@@ -95,6 +95,8 @@ export class Painter {
     context.setTransform(1, 0, 0, 1, 0, 0);
   }
 
+  // Of the times, in pixels of the page.
+  get axisWidth() { return this.width / this.ratio - this.labels; }
   x(view, time) { return this.left + (time - view.from) * this.scale; }
 
   row(view, tile, item, top, nameOf, texts) {
@@ -214,7 +216,7 @@ export class Painter {
     const place = marks.selected;
     const item = items.find(each => each.track === place.track && each.row === place.row);
     if (!item) return;
-    const from = Math.max(this.x(view, place.begin) / ratio, labels - 2);
+    const from = Math.max(this.x(view, place.begin) / ratio, this.labels - 2);
     const to = Math.max(from + 2, this.x(view, place.end) / ratio);
     context.strokeStyle = this.colors.accent;
     context.lineWidth = 2;
@@ -228,19 +230,19 @@ export class Painter {
     const key = place => place.track * 1024 + place.row;
     const tops = new Map(arrows.flatMap(({from, to}) => [[key(from)], [key(to)]]));
     for (const item of items) if (item.track >= 0 && tops.has(key(item))) tops.set(key(item), ruler + item.top - scroll);
-    const x = time => Math.min(Math.max(this.x(view, time) / ratio, labels), width);
+    const x = time => Math.min(Math.max(this.x(view, time) / ratio, this.labels), width);
     for (const waits of [false, true]) {
       const lines = new Path2D(), heads = new Path2D();
       for (const arrow of arrows) {
         const from = tops.get(key(arrow.from)), to = tops.get(key(arrow.to));
         const begin = x(arrow.at), end = x(arrow.then);
-        const beside = begin === end && (end === labels || end === width);
+        const beside = begin === end && (end === this.labels || end === width);
         if (arrow.waits !== waits || from === undefined || to === undefined || beside) continue;
         const down = to > from || to === from, y = from + (to > from ? shown : 0), tip = to + (down ? 0 : shown);
         const middle = to === from ? to - 14 : (y + tip) / 2, back = down ? -6 : 6;
         lines.moveTo(begin, y);
         lines.bezierCurveTo(begin, middle, end, middle, end, tip);
-        if (end === labels || end === width) continue;
+        if (end === this.labels || end === width) continue;
         heads.moveTo(end, tip);
         heads.lineTo(end - 4, tip + back);
         heads.lineTo(end + 4, tip + back);
@@ -261,9 +263,9 @@ export class Painter {
     const {context} = this;
     const height = this.height / this.ratio;
     context.fillStyle = this.colors.ground;
-    context.fillRect(0, ruler, labels, height);
+    context.fillRect(0, ruler, this.labels, height);
     context.fillStyle = this.colors.line;
-    context.fillRect(labels - 1, ruler, 1, height);
+    context.fillRect(this.labels - 1, ruler, 1, height);
     for (const item of items) {
       const top = ruler + item.top - scroll;
       if (top > height || top + item.height < ruler) continue;
@@ -276,11 +278,11 @@ export class Painter {
         context.font = font;
       } else if (item.label) {
         context.fillStyle = this.colors.text;
-        context.fillText(cut(item.label, Math.floor((labels - 26) / letter)), 16, top + shown / 2 + 0.5);
+        context.fillText(cut(item.label, Math.floor((this.labels - 26) / letter)), 16, top + shown / 2 + 0.5);
         if (item.counter) {
           context.fillStyle = this.colors.faint;
           context.fillText(cut(`${value(item.least(), item.unit)} to ${value(item.most(), item.unit)}`,
-                               Math.floor((labels - 26) / letter)), 16, top + shown * 1.5 + 4);
+                               Math.floor((this.labels - 26) / letter)), 16, top + shown * 1.5 + 4);
         }
       }
     }
@@ -288,7 +290,7 @@ export class Painter {
 
   axis(view) {
     const {context, ratio} = this;
-    const width = this.width / ratio - labels;
+    const width = this.axisWidth;
     context.fillStyle = this.colors.raised;
     context.fillRect(0, 0, this.width, ruler);
     const span = view.to - view.from;
@@ -300,7 +302,7 @@ export class Painter {
     const marks = Math.min(Math.floor(view.to / step) - first, width);
     for (let i = 0; i <= marks; ++i) {
       const time = (first + i) * step;
-      const x = labels + (time - view.from) / span * width;
+      const x = this.labels + (time - view.from) / span * width;
       context.fillRect(x, ruler - 6, 1, 6);
       context.fillText(moment(time, step), x + 3, ruler / 2);
     }

@@ -1,27 +1,19 @@
+// @ts-check
 // Formats numbers and names for people.
 
-const units = [['s', 1e9], ['ms', 1e6], ['\u00b5s', 1e3], ['ns', 1]];
+/** @type {[string, number][]} */ const units = [['s', 1e9], ['ms', 1e6], ['\u00b5s', 1e3], ['ns', 1]];
+
+function unitOf(size) { return units.find(([, unit]) => size >= unit) ?? units[3]; }
 
 export function time(ns) {
-  const size = Math.abs(ns);
-  for (const [name, unit] of units) {
-    if (size >= unit || unit === 1) {
-      const value = ns / unit;
-      return `${unit === 1 ? value : value.toPrecision(Math.max(4, String(Math.trunc(Math.abs(value))).length))} ${name}`;
-    }
-  }
-  return '';
+  const [name, unit] = unitOf(Math.abs(ns)), size = ns / unit;
+  return `${unit === 1 ? size : size.toPrecision(Math.max(4, String(Math.trunc(Math.abs(size))).length))} ${name}`;
 }
 
 // With the precision of `step`.
 export function moment(ns, step) {
-  for (const [name, unit] of units) {
-    if (Math.max(Math.abs(ns), step) >= unit || unit === 1) {
-      const digits = Math.max(0, Math.ceil(Math.log10(unit / step)));
-      return `${(ns / unit).toFixed(Math.min(digits, 9))} ${name}`;
-    }
-  }
-  return '';
+  const [name, unit] = unitOf(Math.max(Math.abs(ns), step)), digits = Math.max(0, Math.ceil(Math.log10(unit / step)));
+  return `${(ns / unit).toFixed(Math.min(digits, 9))} ${name}`;
 }
 
 export function count(number) {
@@ -38,13 +30,9 @@ export function percent(part, whole) {
 }
 
 export function bytes(number) {
-  const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let at = 0;
-  while (Math.abs(number) >= 1024 && at + 1 < names.length) {
-    number /= 1024;
-    ++at;
-  }
-  return `${Number.isInteger(number) && at === 0 ? number : number.toPrecision(4)} ${names[at]}`;
+  for (; Math.abs(number) >= 1024 && at < 4; ++at) number /= 1024;
+  return `${Number.isInteger(number) && at === 0 ? number : number.toPrecision(4)} ${['B', 'KiB', 'MiB', 'GiB', 'TiB'][at]}`;
 }
 
 // Units that are displayed differently: the displayed unit, and the factor to it.

@@ -1,6 +1,7 @@
+// @ts-check
 // The longest gaps, steps and losses, navigated with keys and buttons.
 import {percent, time} from './format.js';
-import {make} from './panel.js';
+import {button, make} from './panel.js';
 
 // How long the host was in each function, or in none: longest first.
 export function hostIn(gap) {
@@ -33,18 +34,16 @@ export class Jumps {
 
   group(kind) {
     const [title, next, back] = titlesOf[kind], element = make('span');
-    const button = (text, by, key) => {
-      const one = make('button', text);
-      one.title = key;
+    const go = (text, by, key) => {
+      const one = button(text, () => this.jump(kind, by), key);
       one.setAttribute('aria-label', `${title}: ${by > 0 ? 'next' : 'previous'}`);
       one.disabled = this.stops[kind].length === 0;
-      one.addEventListener('click', () => this.jump(kind, by));
       return one;
     };
     // Losses without a time are listed in the strip below: 0 would suggest that there are none.
     element.hidden = kind === 'losses' && this.stops[kind].length === 0;
     this.counts[kind] = make('span', `${this.stops[kind].length}`);
-    element.append(`${title} `, button('\u2039', -1, back), this.counts[kind], button('\u203a', 1, next));
+    element.append(`${title} `, go('\u2039', -1, back), this.counts[kind], go('\u203a', 1, next));
     return element;
   }
 
@@ -61,11 +60,7 @@ export class Jumps {
   }
 
   get actions() {
-    const result = {};
-    for (const [kind, [, next, back]] of Object.entries(titlesOf)) {
-      result[next] = () => this.jump(kind, 1);
-      result[back] = () => this.jump(kind, -1);
-    }
-    return result;
+    return Object.fromEntries(Object.entries(titlesOf).flatMap(([kind, [, ...both]]) =>
+      both.map((key, i) => [key, () => this.jump(kind, i === 0 ? 1 : -1)])));
   }
 }

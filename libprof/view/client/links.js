@@ -1,5 +1,6 @@
+// @ts-check
 // Links between records: arrows in the picture, buttons in the panel.
-import {make} from './panel.js';
+import {button, make} from './panel.js';
 
 // Arrows from the earlier to the later record: places, and a time at each. `waits`: not a launch.
 export function arrowsOf({place, links}) {
@@ -18,11 +19,9 @@ export function linkButtons({links}, go) {
   const element = make('nav', undefined, 'links');
   element.setAttribute('aria-label', 'Records that it has to do with');
   const add = (text, place, title, label = text) => {
-    const button = make('button', text);
-    if (title) button.title = title;
-    button.setAttribute('aria-label', label);
-    button.addEventListener('click', () => go(place));
-    element.append(button);
+    const one = button(text, () => go(place), title);
+    one.setAttribute('aria-label', label);
+    element.append(one);
   };
   if (links?.launch) add('go to the launch', links.launch);
   for (const waited of links?.waited ?? []) add('go to what it waited for', waited, reasons[waited.why]);

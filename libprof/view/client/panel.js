@@ -1,47 +1,44 @@
+// @ts-check
 // The panel next to the picture. Texts of the profile only ever become text nodes.
 import {count, cut, share, time} from './format.js';
 
-export function make(tag, text, name) {
+export function make(tag, text = undefined, name = '', ...parts) {
   const element = document.createElement(tag);
   if (text !== undefined) element.textContent = text;
   if (name) element.className = name;
+  element.append(...parts);
+  return element;
+}
+
+export function button(text, go, title = '') {
+  const element = make('button', text);
+  if (title) element.title = title;
+  element.addEventListener('click', go);
   return element;
 }
 
 export function list(pairs) {
-  const element = make('dl');
-  for (const [name, value] of pairs) element.append(make('dt', name), make('dd', value));
-  return element;
+  return make('dl', '', '', ...pairs.flatMap(([name, value]) => [make('dt', name), make('dd', value)]));
 }
 
 // The answer `details` as elements: titled parts, except for the first. "All columns" is folded.
 export function sections(answer) {
-  return answer.sections.flatMap(({title, rows}) => {
-    if (title === 'All columns') return [folded(title, [list(rows)])];
-    return title ? [make('h2', title), list(rows)] : [list(rows)];
-  });
+  return answer.sections.flatMap(({title, rows}) => title === 'All columns' ? [folded(title, [list(rows)])]
+    : [...title ? [make('h2', title)] : [], list(rows)]);
 }
 
 export function folded(title, parts) {
-  const element = make('details');
-  element.append(make('summary', title), ...parts);
-  return element;
+  return make('details', '', '', make('summary', title), ...parts);
 }
 
 export function table(heads, rows) {
-  const element = make('table'), head = make('tr');
-  heads.forEach((text, i) => head.append(make('th', text, i > 0 ? 'number' : '')));
-  element.append(head);
-  for (const row of rows) {
-    const line = make('tr');
-    row.forEach((text, i) => {
-      const cell = make('td', i > 0 ? text : cut(text, 44), i > 0 ? 'number' : 'name');
-      if (i === 0) cell.title = text;
-      line.append(cell);
-    });
-    element.append(line);
-  }
-  return element;
+  const head = make('tr', '', '', ...heads.map((text, i) => make('th', text, i > 0 ? 'number' : '')));
+  const line = ([name, ...numbers]) => {
+    const cell = make('td', cut(name, 44), 'name');
+    cell.title = name;
+    return make('tr', '', '', cell, ...numbers.map(text => make('td', text, 'number')));
+  };
+  return make('table', '', '', head, ...rows.map(line));
 }
 
 // An SVG element.
@@ -53,7 +50,6 @@ export function shape(tag, attributes) {
 
 // A bar of the parts of a whole: [name, size, color].
 export function bar(parts, whole) {
-  const element = make('div', undefined, 'bar');
   const label = parts.map(([name, size]) => `${name} ${share(size, whole)}`).join(', ');
   const picture = shape('svg', {viewBox: '0 0 1000 10', preserveAspectRatio: 'none', role: 'img', 'aria-label': label});
   let x = 0;
@@ -62,8 +58,7 @@ export function bar(parts, whole) {
     picture.append(shape('rect', {x, y: 0, width, height: 10, fill: color}));
     x += width;
   }
-  element.append(picture);
-  return element;
+  return make('div', '', 'bar', picture);
 }
 
 const titles = {
@@ -73,9 +68,8 @@ const titles = {
 
 const idleColors = ['#8b949e', '#a9b1ba', '#6d7680', '#c3c9d0', '#565e67'];
 
-// `idle`: the idle reasons of each device, if known. Shares are of the window, if one was chosen;
-// for a whole run, of the time from the first work to the last, since the host may begin long
-// before and end long after.
+// `idle`: the idle reasons of each device, if known. Shares are of the window, if one was chosen; for a whole run, of the
+// time from the first work to the last, since the host may begin long before and end long after.
 function devices(all, {from, to}, whole, idle) {
   const parts = [];
   all.forEach((device, number) => {
@@ -89,10 +83,9 @@ function devices(all, {from, to}, whole, idle) {
     ];
     const names = make('dl');
     for (const [name, size, color, gaps] of pieces) {
-      const term = make('dt'), sign = make('span', undefined, 'sign');
+      const sign = make('span', '', 'sign');
       sign.style.background = color;
-      term.append(sign, name);
-      names.append(term, make('dd', `${share(size, span)}   ${time(size)}${gaps > 1 ? `, ${count(gaps)} gaps` : ''}`));
+      names.append(make('dt', '', '', sign, name), make('dd', `${share(size, span)}   ${time(size)}${gaps > 1 ? `, ${count(gaps)} gaps` : ''}`));
     }
     parts.push(make('h2', device.name), bar(pieces, span), names);
     if (whole) {
@@ -121,9 +114,8 @@ export function statistics(answer, most, whole, idle) {
 // The answer `untimed` as elements.
 export function untimed(answer) {
   const rows = answer.groups.map(each => [each.name, `${each.process}`, count(each.count), each.ids.join(', ')]);
-  const parts = [table(['name', 'process', 'count', 'first _id_'], rows)];
-  if (answer.left_out > 0) parts.push(make('p', `and ${count(answer.left_out)} more records`, 'key'));
-  return parts;
+  const more = answer.left_out > 0 ? [make('p', `and ${count(answer.left_out)} more records`, 'key')] : [];
+  return [table(['name', 'process', 'count', 'first _id_'], rows), ...more];
 }
 
 function signed(from, to, show) {
@@ -132,11 +124,9 @@ function signed(from, to, show) {
 
 // The answer `differences` as elements.
 export function differences(answer, titles, most, whole) {
-  const parts = [];
-  titles.forEach((title, i) => {
-    parts.push(make('h2', title));
-    if (answer.devices[i].length === 0) parts.push(make('p', 'no GPU work in this time', 'key'));
-    else parts.push(...devices(answer.devices[i], answer.lasted[i], whole));
+  const parts = titles.flatMap((title, i) => {
+    const shown = devices(answer.devices[i], answer.lasted[i], whole);
+    return [make('h2', title), ...shown.length ? shown : [make('p', 'no GPU work in this time', 'key')]];
   });
   const both = (values, show) => values.map(show).join(' \u2192 ');
   const mean = (each, i) => each.count[i] > 0 ? time(Math.round(each.time[i] / each.count[i])) : '\u2013';

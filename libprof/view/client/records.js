@@ -1,3 +1,4 @@
+// @ts-check
 // Individual records, as written by pack_records() of the report, and how they are drawn.
 import {Row, Tile, lowerBound} from './tiles.js';
 
@@ -42,6 +43,11 @@ class Records {
     for (let i = 0; i < length; ++i) this.name[i] = reader.number();
   }
 
+  place({track, row}, item) {
+    const i = item - this.first;
+    return i >= 0 && i < this.length ? {track, row, item, name: this.name[i], begin: this.begin[i], end: this.end[i]} : null;
+  }
+
   // Draws like the server: records at least a pixel wide, and buckets of narrower ones.
   draw(from, to, width) {
     const row = new Row([]), scale = width / (to - from);
@@ -61,13 +67,8 @@ class Records {
         ++i;
         if (wide) break;
       } while (i < this.length && this.begin[i] < next && this.begin[i] < to);
-      row.x.push(x);
-      row.end.push(Math.max(x + 1, Math.ceil((Math.min(this.end[i - 1], to) - from) * scale)));
-      row.first.push(this.first + first);
-      row.count.push(i - first);
-      row.name.push(name);
-      row.longest.push(longest);
-      row.busy.push(busy);
+      const end = Math.max(x + 1, Math.ceil((Math.min(this.end[i - 1], to) - from) * scale));
+      row.add(x, end, this.first + first, i - first, name, longest, busy);
     }
     return row;
   }
@@ -116,7 +117,8 @@ export class AllRecords {
   tile(track, from, to, width) {
     const scale = width / (to - from), pixel = time => (time - from) * scale;
     const first = Math.max(0, Math.floor(pixel(this.from))), end = Math.min(width, Math.ceil(pixel(this.to)));
-    const window = [from + first / scale, from + end / scale, end - first], {rows, values} = this.tracks.get(track);
+    const window = /** @type {[number, number, number]} */ ([from + first / scale, from + end / scale, end - first]);
+    const {rows, values} = this.tracks.get(track);
     return new Tile(...window, rows.map(row => row.draw(...window)), values.draw(...window));
   }
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // Answers from the data embedded in a report.
 import {time} from './format.js';
 import {AllRecords} from './records.js';
@@ -10,7 +11,7 @@ const notHere = 'This report has no more of it: gpuprof view has all records.';
 async function unpacked(id) {
   const text = atob(document.getElementById(id).textContent), bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate')));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new window['DecompressionStream']('deflate')));
 }
 
 // Same as the server, see name_search.hpp.
@@ -66,38 +67,24 @@ export class ReportSource {
     return Object.fromEntries(ids.map(id => [id, this.data.names[id] ?? ['', '']]));
   }
 
-  async step({track, row, item}, by) {
-    for (const level of this.levels) {
-      if (level.width) continue;
-      const records = (await this.load(level)).records.tracks.get(track)?.rows[row], i = item + by - records?.first;
-      if (i >= 0 && i < records.length) return {track, row, item: item + by, begin: records.begin[i], end: records.end[i]};
+  // The record, or the piece that includes it, with its length; `by`: the next one (1), or the previous one (-1).
+  async find({track, row, item}, by = 0) {
+    for (const level of this.levels.filter(each => !each.width)) {
+      const place = (await this.load(level)).records.tracks.get(track)?.rows[row]?.place({track, row}, item + by);
+      if (place) return {place, length: place.end - place.begin, about: ''};
     }
     const level = this.levels.find(each => each.width);
     const tile = level && (await this.load(level)).tiles.get(track), pieces = tile?.rows[row];
-    const i = pieces ? lowerBound(pieces.first, item + 1) - 1 + by : -1;
-    if (i < 0 || i >= pieces.length) throw new Error(noFurther);
-    return {track, row, item: pieces.first[i], begin: tile.time(pieces.x[i]), end: tile.time(pieces.end[i])};
+    const at = pieces ? lowerBound(pieces.first, item + 1) - 1 : -1, i = by ? at + by : Math.max(0, at);
+    if (!pieces?.length || i < 0 || i >= pieces.length) throw new Error(by ? noFurther : notHere);
+    return {place: tile.place({track, row}, i), length: pieces.longest[i], about: 'about '};
   }
 
-  async details({track, row, item}) {
-    for (const level of this.levels) {
-      if (level.width) continue;
-      const records = (await this.load(level)).records.tracks.get(track)?.rows[row], i = item - records?.first;
-      if (!(i >= 0 && i < records.length)) continue;
-      return this.detailsOf({track, row, item, name: records.name[i], begin: records.begin[i], end: records.end[i]},
-                            records.end[i] - records.begin[i], '');
-    }
-    const level = this.levels.find(each => each.width);
-    const tile = level && (await this.load(level)).tiles.get(track), pieces = tile?.rows[row];
-    if (!pieces?.length) throw new Error(notHere);
-    const i = Math.max(0, lowerBound(pieces.first, item + 1) - 1);
-    return this.detailsOf({track, row, item, name: pieces.name[i], begin: tile.time(pieces.x[i]), end: tile.time(pieces.end[i])},
-                          pieces.longest[i], 'about ');
-  }
+  async step(place, by) { return (await this.find(place, by)).place; }
 
-  detailsOf(place, duration, about) {
-    const [, full] = this.data.names[place.name] ?? ['', ''];
-    return {place, sections: [{title: '', rows: [['name', full], ['start', about + time(place.begin)], ['duration', time(duration)], ['', notHere]]}]};
+  async details(wanted) {
+    const {place, length, about} = await this.find(wanted), [, full] = this.data.names[place.name] ?? ['', ''];
+    return {place, sections: [{title: '', rows: [['name', full], ['start', about + time(place.begin)], ['duration', time(length)], ['', notHere]]}]};
   }
 
   async statistics(from, to) {
@@ -133,8 +120,7 @@ export class ReportSource {
           if (begin >= end) continue;
           seen.push([begin, end]);
           for (let item = begin; item < end; ++item) {
-            const i = item - records.first;
-            if (matches.has(records.name[i])) take({track, row, item, name: records.name[i], begin: records.begin[i], end: records.end[i]});
+            if (matches.has(records.name[item - records.first])) take(records.place({track, row}, item));
           }
         }
         const pieces = tile?.rows[row];
@@ -146,9 +132,7 @@ export class ReportSource {
             continue;
           }
           if (pieces.count[i] > 1) found.atLeast = true;
-          if (matches.has(pieces.name[i])) {
-            take({track, row, item, name: pieces.name[i], begin: tile.time(pieces.x[i]), end: tile.time(pieces.end[i])});
-          }
+          if (matches.has(pieces.name[i])) take(tile.place({track, row}, i));
         }
       }
     });

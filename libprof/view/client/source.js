@@ -1,3 +1,4 @@
+// @ts-check
 // The source of answers: the server, or a report's embedded data.
 import {ReportSource, noFurther} from './report.js';
 import {decode} from './tiles.js';
@@ -5,8 +6,7 @@ import {decode} from './tiles.js';
 class ServerSource {
   constructor(number) { this.number = number; }
   async ask(question, parameters = {}, version = this.version, signal = undefined) {
-    const words = {run: this.number, ...parameters};
-    if (version) words.version = version;
+    const words = {run: this.number, ...parameters, ...version && {version}};
     const response = await fetch(`api/${question}?${new URLSearchParams(words)}`, {signal});
     const answer = await response.json();
     if (answer.error) throw Object.assign(new Error(answer.error), {grown: response.status === 409});
@@ -92,7 +92,7 @@ class Runs {
   growth() { return this.sources[0].growth(); }
 
   // The index of the run that has the track.
-  runOf(track) { return this.bases.findLastIndex(base => track >= base); }
+  runOf(track) { return this.bases.filter(base => track >= base).length - 1; }
   moved(place, i) {
     const shift = this.shifts[i];
     return {...place, track: place.track + this.bases[i], begin: place.begin + shift, end: place.end + shift};
@@ -145,17 +145,12 @@ class Runs {
 
   async stops() {
     const all = await Promise.all(this.sources.map(source => source.stops()));
-    const joined = {};
-    for (const kind of ['gaps', 'steps', 'losses']) {
-      joined[kind] = all.flatMap((stops, i) => stops[kind].map(stop => ({
-        ...stop, at: stop.at + this.shifts[i], track: stop.track < 0 ? -1 : stop.track + this.bases[i],
-        median: stops.median_step, run: this.isPair ? this.titles[i] : '',
-      }))).sort((a, b) => b.time - a.time);
-    }
-    return joined;
+    const joined = kind => all.flatMap((stops, i) => stops[kind].map(stop => ({
+      ...stop, at: stop.at + this.shifts[i], track: stop.track < 0 ? -1 : stop.track + this.bases[i],
+      median: stops.median_step, run: this.isPair ? this.titles[i] : '',
+    }))).sort((a, b) => b.time - a.time);
+    return {gaps: joined('gaps'), steps: joined('steps'), losses: joined('losses')};
   }
 }
 
-export function openSource() {
-  return new Runs(document.getElementById('data') ? new ReportSource() : new ServerSource(0));
-}
+export const source = new Runs(document.getElementById('data') ? new ReportSource() : new ServerSource(0));

@@ -1,6 +1,8 @@
+// @ts-check
 // SQL queries, which the server answers, and their rows.
 import {count, time} from './format.js';
-import {make} from './panel.js';
+import {button, make} from './panel.js';
+import {get} from './state.js';
 
 const atOnce = 200;           // rows drawn at first, and with each "more"
 const longestRequest = 15000; // bytes; the server accepts 16 KiB including the head
@@ -45,8 +47,11 @@ function csv(columns, rows) {
 
 export class Questions {
   // `go(at, length)` shows a time in the picture; `within()` returns its first and last time.
-  constructor(get, source, go, within) {
-    Object.assign(this, {get, source, go, within, request: null, answer: null});
+  constructor(source, go, within) {
+    this.source = source;
+    this.go = go;
+    this.within = within;
+    this.request = this.answer = null;
     get('of').hidden = !source.isPair;
     get('of').replaceChildren(...source.titles.map((title, i) => Object.assign(make('option', title), {value: i})));
     get('examples').append(...examples.map(([name], i) => Object.assign(make('option', name), {value: i})));
@@ -69,19 +74,19 @@ export class Questions {
     get('ask').addEventListener('click', () => this.toggle());
   }
 
-  toggle(open = this.get('sql').hidden) {
-    this.get('sql').hidden = !open;
-    this.get('ask').setAttribute('aria-expanded', open);
-    this.get(open ? 'statement' : 'canvas').focus();
+  toggle(open = get('sql').hidden) {
+    get('sql').hidden = !open;
+    get('ask').setAttribute('aria-expanded', open);
+    get(open ? 'statement' : 'canvas').focus();
   }
 
   // A new query ends the previous one.
   async ask() {
-    const text = this.get('statement').value, run = Number(this.get('of').value || 0);
+    const text = get('statement').value, run = Number(get('of').value || 0);
     if (!text.trim()) return;
     this.request?.abort();
     const request = this.request = new AbortController(), began = performance.now();
-    this.get('submit').textContent = 'Stop';
+    get('submit').textContent = 'Stop';
     this.say('\u2026');
     try {
       if (new URLSearchParams({text}).toString().length > longestRequest) {
@@ -94,39 +99,33 @@ export class Questions {
     }
     if (this.request !== request) return;
     this.request = null;
-    this.get('submit').textContent = 'Ask';
+    get('submit').textContent = 'Ask';
   }
 
-  say(text) { this.get('answered').textContent = text; }
+  say(text) { get('answered').textContent = text; }
 
   show(answer, took, problem) {
     this.answer = answer;
-    this.get('copy').disabled = !answer;
-    this.get('rows').replaceChildren();
+    get('copy').disabled = !answer;
+    get('rows').replaceChildren();
     if (!answer) return this.say(problem);
     const more = {rows: ', and there are more', bytes: ', and more than one answer may have'}[answer.ends_by] ?? '';
     this.say(`${count(answer.rows.length)} ${answer.rows.length === 1 ? 'row' : 'rows'}${more}, in ${time(Math.round(took) * 1e6)}`);
-    const table = make('table'), head = make('tr');
-    head.append(...answer.columns.map((name, i) => make('th', name, isNumber(answer.rows[0]?.[i]) ? 'number' : '')));
-    table.append(head);
-    this.get('rows').append(table);
-    this.draw(table, 0);
+    const heads = answer.columns.map((name, i) => make('th', name, isNumber(answer.rows[0]?.[i]) ? 'number' : ''));
+    const lines = make('table', '', '', make('tr', '', '', ...heads));
+    get('rows').append(lines);
+    this.draw(lines, 0);
   }
 
-  draw(table, from) {
+  draw(lines, from) {
     const {rows} = this.answer, to = Math.min(rows.length, from + atOnce);
-    for (const row of rows.slice(from, to)) {
-      const line = make('tr');
-      line.append(...row.map((cell, i) => this.cell(row, i, cell)));
-      table.append(line);
-    }
+    for (const row of rows.slice(from, to)) lines.append(make('tr', '', '', ...row.map((cell, i) => this.cell(row, i, cell))));
     if (to === rows.length) return;
-    const more = make('button', `${count(rows.length - to)} more`);
-    more.addEventListener('click', () => {
+    const more = button(`${count(rows.length - to)} more`, () => {
       more.remove();
-      this.draw(table, to);
+      this.draw(lines, to);
     });
-    this.get('rows').append(more);
+    get('rows').append(more);
   }
 
   cell(row, i, cell) {
@@ -136,10 +135,7 @@ export class Questions {
       element.textContent = cell === null ? 'NULL' : textOf(cell);
       return element;
     }
-    const button = make('button', textOf(cell));
-    button.title = `Show ${time(at)}`;
-    button.addEventListener('click', () => this.jump(row, i, at));
-    element.append(button);
+    element.append(button(textOf(cell), () => this.jump(row, i, at), `Show ${time(at)}`));
     return element;
   }
 

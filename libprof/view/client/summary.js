@@ -1,3 +1,4 @@
+// @ts-check
 // A report's first screen: what ran, where the time went, and what took most of it.
 import {count, share, time, value} from './format.js';
 import {hostIn} from './jump.js';
@@ -19,7 +20,7 @@ function curve({points, width, least, most}) {
 
 function counters(all) {
   if (all.length === 0) return [];
-  const element = make('div', undefined, 'wide'), rows = table(['', 'of', 'over time', 'least', 'mean', 'most', 'at'], all.map(each => {
+  const rows = table(['', 'of', 'over time', 'least', 'mean', 'most', 'at'], all.map(each => {
     return [each.path.at(-1), each.path.slice(0, -1).join(', '), '', ...[each.least, each.mean, each.most].map(one => value(one, each.unit)), time(each.at)];
   }));
   all.forEach((each, i) => {
@@ -27,8 +28,7 @@ function counters(all) {
     cells[1].className = '';  // text, which may wrap
     cells[2].append(curve(each));
   });
-  element.append(make('h2', 'Memory, clocks, power, samples'), rows);
-  return [element];
+  return [make('div', '', 'wide', make('h2', 'Memory, clocks, power, samples'), rows)];
 }
 
 // Nested ranges are indented. Shares are of the report's time.
@@ -39,16 +39,13 @@ function rangesOnGpu({rows, left_out}, span) {
   }));
   rows.forEach((each, i) => { element.rows[i + 1].cells[0].style.paddingLeft = `${each.depth}em`; });
   const more = left_out > 0 ? [make('p', `and ${count(left_out)} more names`, 'key')] : [];
-  const wide = make('div', undefined, 'wide');
-  wide.append(make('h2', 'NVTX ranges on the GPU'), element, ...more);
-  return [wide];
+  return [make('div', '', 'wide', make('h2', 'NVTX ranges on the GPU'), element, ...more)];
 }
 
 function metrics({names, kernels, names_left_out, kernels_left_out}) {
   if (names.length === 0 || kernels.length === 0) return [];
-  const element = make('div', undefined, 'wide');
-  element.append(make('h2', 'Metrics, means of launches'),
-                 table(['kernel', 'launches', ...names], kernels.map(each => [each.name, count(each.launches), ...each.values])));
+  const rows = table(['kernel', 'launches', ...names], kernels.map(each => [each.name, count(each.launches), ...each.values]));
+  const element = make('div', '', 'wide', make('h2', 'Metrics, means of launches'), rows);
   const more = [[kernels_left_out, 'kernels'], [names_left_out, 'metrics']].filter(([number]) => number > 0);
   if (more.length) element.append(make('p', `and ${more.map(([number, what]) => `${count(number)} more ${what}`).join(', ')}`, 'key'));
   return [element];
@@ -58,9 +55,8 @@ export function showSummary(source, run) {
   const data = document.getElementById('data') && source.data;
   if (!data) return;
   document.body.classList.add('report');
-  const facts = make('div');
-  facts.append(make('h2', 'What ran'), list(data.facts), list([['records', count(run.stored)], ['time', time(run.end - run.begin)]]));
-  const parts = make('div', undefined, 'columns');
+  const facts = make('div', '', '', make('h2', 'What ran'), list(data.facts),
+                     list([['records', count(run.stored)], ['time', time(run.end - run.begin)]]));
   const [work, rest] = [make('div'), make('div')];
   const only = kinds => ({...data.statistics, devices: kinds.includes('stream') ? data.statistics.devices : [],
                           work: Object.fromEntries(kinds.filter(kind => data.statistics.work[kind]).map(kind => [kind, data.statistics.work[kind]]))});
@@ -74,8 +70,7 @@ export function showSummary(source, run) {
   }
   const other = only(['api']);
   if (Object.keys(other.work).length) rest.append(...statistics(other, 8));
-  parts.append(work, facts, rest);
   const section = document.getElementById('summary');
   section.hidden = false;
-  section.replaceChildren(parts, ...rangesOnGpu(data.ranges, run.end - run.begin), ...counters(data.counters), ...metrics(data.metrics));
+  section.replaceChildren(make('div', '', 'columns', work, facts, rest), ...rangesOnGpu(data.ranges, run.end - run.begin), ...counters(data.counters), ...metrics(data.metrics));
 }

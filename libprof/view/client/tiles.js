@@ -1,15 +1,14 @@
+// @ts-check
 // The server's picture of a window, and how it is displayed in another one.
 
-// A row, as columns. The server's answers.hpp explains the numbers.
+const column = () => /** @type {number[]} */ ([]);
+
+// A row, as columns. TILES.md explains the numbers.
 export class Row {
+  x = column(); end = column(); first = column(); count = column(); name = column(); longest = column(); busy = column();
+
+  /** @param {number[]} numbers */
   constructor(numbers) {
-    this.x = [];
-    this.end = [];
-    this.first = [];
-    this.count = [];
-    this.name = [];
-    this.longest = [];
-    this.busy = [];
     let x = 0, first = numbers[0];
     for (let at = 1; at < numbers.length;) {
       let count = -numbers[at], wide = 1;
@@ -21,34 +20,48 @@ export class Row {
         count = numbers[at + 2];
         at += 3;
       }
-      this.x.push(x);
+      const rest = count > 1 ? 3 : 2;
+      this.add(x, x + wide, first, count, numbers[at], numbers[at + 1], numbers[at + rest - 1]);
       x += wide;
-      this.end.push(x);
-      this.first.push(first);
       first += count;
-      this.count.push(count);
-      this.name.push(numbers[at]);
-      this.longest.push(numbers[at + 1]);
-      this.busy.push(count > 1 ? numbers[at + 2] : numbers[at + 1]);
-      at += count > 1 ? 3 : 2;
+      at += rest;
     }
+  }
+
+  add(x, end, first, count, name, longest, busy) {
+    this.x.push(x);
+    this.end.push(end);
+    this.first.push(first);
+    this.count.push(count);
+    this.name.push(name);
+    this.longest.push(longest);
+    this.busy.push(busy);
   }
 
   get length() { return this.x.length; }
 }
 
 export class Tile {
+  /** @param {Row[]} rows @param {number[]} points */
   constructor(from, to, width, rows, points) {
     this.from = from;
     this.to = to;
     this.width = width;
     this.rows = rows;
     this.points = points;
+    this.density = width / (to - from);  // in a report, that of the window it was requested for
+    this.old = false;                    // of a reading before the newest
   }
 
   time(x) { return this.from + x * (this.to - this.from) / this.width; }
   pixel(time) { return (time - this.from) * this.width / (this.to - this.from); }
   covers(from, to) { return this.from <= from && this.to >= to; }
+
+  // The record i of a row, or the first of its bucket.
+  place(/** @type {{track: number, row?: number}} */ {track, row}, i) {
+    const {x, end, first, name} = this.rows[row];
+    return {track, row, item: first[i], name: name[i], begin: this.time(x[i]), end: this.time(end[i])};
+  }
 }
 
 export function decode(answer, from, to, width) {
@@ -59,7 +72,7 @@ export function decode(answer, from, to, width) {
   return tiles;
 }
 
-// The first index in `sorted` whose value is at least `least`.
+/** @param {ArrayLike<number>} sorted @param {number} least @returns the first index whose value is at least `least` */
 export function lowerBound(sorted, least) {
   let low = 0, high = sorted.length;
   while (low < high) {

@@ -1,21 +1,21 @@
+// @ts-check
 // Keyboard navigation between records, and pinch zoom.
 import {lowerBound} from './tiles.js';
 
 // The piece of a drawn row that is nearest to a time: a record, or the first of a bucket.
-function nearestOf(tile, row, item, time) {
-  const at = tile.pixel(time), distance = i => Math.max(row.x[i] - at, at - row.end[i], 0);
+function nearestOf(tile, item, time) {
+  const row = tile.rows[item.row], at = tile.pixel(time), distance = i => Math.max(row.x[i] - at, at - row.end[i], 0);
   let i = Math.min(lowerBound(row.end, at), row.length - 1);
   if (i > 0 && distance(i - 1) < distance(i)) --i;
-  return {track: item.track, row: item.row, item: row.first[i], begin: tile.time(row.x[i]), end: tile.time(row.end[i])};
+  return tile.place(item, i);
 }
 
-// The piece nearest in time in the next row that has any (`by` 1), or the previous one (-1). `rows`
-// as in the layout.
+// The piece nearest in time in the next row that has any (`by` 1), or the previous one (-1). `rows` as in the layout.
 export function beside(rows, tilesOf, place, by) {
   let at = rows.findIndex(item => item.track === place.track && item.row === place.row);
   for (at += by; at >= 0 && at < rows.length; at += by) {
     const tile = tilesOf(rows[at].track).at(-1), row = tile?.rows[rows[at].row];
-    if (row?.length) return nearestOf(tile, row, rows[at], place.begin);
+    if (row?.length) return nearestOf(tile, rows[at], place.begin);
   }
   return null;
 }
@@ -25,10 +25,9 @@ export function firstInView(rows, tilesOf, view) {
   for (const item of rows) {
     const tile = tilesOf(item.track).at(-1), row = tile?.rows[item.row];
     if (!row?.length) continue;
-    const place = nearestOf(tile, row, item, view.from);
-    if (place.begin < view.to && place.end >= view.from) return place;
-    const next = nearestOf(tile, row, item, (view.from + view.to) / 2);
-    if (next.begin < view.to && next.end >= view.from) return next;
+    const places = [view.from, (view.from + view.to) / 2].map(time => nearestOf(tile, item, time));
+    const shown = places.find(place => place.begin < view.to && place.end >= view.from);
+    if (shown) return shown;
   }
   return null;
 }
@@ -37,7 +36,10 @@ export function firstInView(rows, tilesOf, view) {
 export class Pinch {
   // `begin()` returns the view, the scroll position, and the time axis: `left` and `width`.
   constructor(begin, show) {
-    Object.assign(this, {begin, show, fingers: new Map(), start: null});
+    this.begin = begin;
+    this.show = show;
+    this.fingers = new Map();
+    this.start = null;
   }
 
   // Returns whether there are two fingers.

@@ -46,7 +46,7 @@ class Numbers {
 // JSON has no infinity and no NaN.
 void add_real(Numbers& numbers, double value) { numbers.add(value - value == 0 ? value : 0.0); }
 
-// Read by client/tiles.js.
+// A row of view/TILES.md.
 void add_pieces(Numbers& numbers, const std::vector<Piece>& pieces) {
   numbers.open();
   if (!pieces.empty()) numbers.add(pieces.front().first);

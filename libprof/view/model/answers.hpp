@@ -30,13 +30,7 @@ struct RunPart {
 std::string run_answer(const Model& model, const RunPart& part, std::string_view title,
                        std::span<const std::string> notes, std::size_t runs = 1, Growth growth = {},
                        std::size_t most_tracks = 4096);
-// The tiles of these tracks: [track, rows, points] for each. A row begins with the index of its
-// first record, followed by its pieces, whose records continue those of the previous piece. A piece
-// starts with the pixels since the end of the previous one plus 1, its width in pixels and its
-// number of records; or, if it is adjacent and one pixel wide, just the negated number of records.
-// Then come the name and length of its longest record and, for a bucket, the time during which it
-// was busy, ns. A point of a counter is: pixel (-1: before the window), minimum, maximum and last
-// value.
+// The tiles of these tracks, in the format of view/TILES.md.
 std::string tiles_answer(const Model& model, std::span<const std::uint32_t> tracks,
                          std::int64_t from, std::int64_t to, std::uint32_t width,
                          std::vector<bool>* used_names = nullptr);

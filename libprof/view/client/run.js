@@ -1,0 +1,143 @@
+// @ts-check
+// The run that is shown: its head, its growth, and the alignment of two.
+import {count, time} from './format.js';
+import {source} from './source.js';
+import {Jumps} from './jump.js';
+import {button, folded, make, untimed} from './panel.js';
+import {showSummary} from './summary.js';
+import {get, state} from './state.js';
+import {layout, redraw, show, showAll} from './timeline.js';
+import {goTo, panel, recordParts, tell, tellAll} from './choose.js';
+
+export const jumps = new Jumps(get('jumps'), goTo);
+
+export function complain(error) { get('status').textContent = error.message; }
+function fetchStops() { source.stops().then(stops => jumps.set(stops)).catch(complain); }
+
+export async function align(name, nth) {
+  try {
+    await source.align(name, nth);
+    state.aligned = {name, nth};
+    const shift = source.shifts[1];
+    get('shift').textContent = `${source.titles[1]} is shown ${time(Math.abs(shift))} ${shift < 0 ? 'earlier' : 'later'}`;
+  } catch (error) {
+    get('shift').textContent = error.message;
+    return;
+  }
+  state.run = source.joined();
+  state.tiles.clear();
+  state.whole.clear();
+  state.marks = {range: null, selected: null};
+  jumps.set(await source.stops());
+}
+
+// Shows what the address describes. Returns whether a record is selected.
+async function restore() {
+  const words = new URLSearchParams(location.hash.slice(1));
+  const from = Number(words.get('from')), to = Number(words.get('to'));
+  if (to > from) show(from, to);
+  get('text').value = words.get('text') ?? '';
+  const [track, row, item, ...more] = (words.get('at') ?? '').split(',').map(Number);
+  const answer = item !== undefined && more.length === 0 && await source.details({track, row, item});
+  state.marks.selected = answer ? answer.place : null;
+  redraw();
+  if (!answer) return false;
+  panel('Record', recordParts(answer.place, answer));
+  return true;
+}
+
+// Shows the run's title, losses and size.
+function present() {
+  const {run} = state, lost = get('losses');
+  document.title = `${run.title} \u2013 gpuprof`;
+  get('title').textContent = run.title;
+  lost.hidden = run.losses.length === 0;
+  // One line, until the user unfolds the rest.
+  const [first, ...rest] = run.losses.map((text, i) => make('p', text, i === 0 ? 'first' : ''));
+  const buttons = run.untimed.flatMap((records, i) => {
+    const of = source.isPair ? ` of ${source.titles[i]}` : '', title = `GPU work without times${of}`;
+    return records ? [button(`List the ${title}`, () => tell(title, source.untimed(i), untimed))] : [];
+  });
+  const more = rest.length ? [folded('', rest)] : [];
+  more[0]?.firstChild.append(first, make('span', `and ${count(rest.length)} more`, 'more'));
+  lost.replaceChildren(...more.length || !first ? more : [first], ...buttons);
+  state.standing = [`${count(run.stored)} records`, ...run.notes].join(' \u00b7 ');
+  get('status').textContent = state.standing;
+}
+
+// Tracks are renumbered when there are more. What was drawn of them stays until something newer arrives.
+function renumber(before) {
+  const keyOf = track => JSON.stringify([track.kind, track.path]);
+  const places = new Map(state.run.tracks.map((track, number) => [keyOf(track), number]));
+  const place = number => places.get(keyOf(before.tracks[number]));
+  for (const map of [state.tiles, state.whole, state.ranges]) {
+    const all = [...map].map(([number, one]) => /** @type {[number, any]} */ ([place(number), one]));
+    map.clear();
+    for (const [number, one] of all) {
+      if (number === undefined) continue;
+      if (map !== state.ranges) one.old = true;
+      map.set(number, one);
+    }
+  }
+  const {selected} = state.marks;
+  if (selected) Object.assign(selected, {track: place(selected.track), arrows: []});
+  get('panel').querySelector('.links')?.remove();
+}
+
+// Shows a newer reading of the recording. A view that includes the end moves along with it.
+async function grow() {
+  const before = state.run, run = state.run = await source.run();
+  renumber(before);
+  present();
+  layout();
+  if (run.records === 0) return;
+  if (before.records === 0) return begin();
+  const {view, marks} = state, all = view.from <= before.begin && view.to >= before.end, by = run.end - before.end;
+  if (all) showAll();
+  else if (view.to >= before.end) show(view.from + by, view.to + by);
+  else redraw();
+  fetchStops();
+  if (all && !marks.selected && !marks.range) tellAll();
+}
+
+async function follow() {
+  while (source.grows) {
+    await new Promise(done => setTimeout(done, 500));
+    try {
+      if ((await source.growth()).version !== source.version) await grow();
+    } catch (error) {
+      complain(error);
+    }
+  }
+}
+
+// Called when there is something to show.
+async function begin() {
+  showAll();
+  if (!source.isPair) fetchStops();
+  showSummary(source, state.run);
+  window.addEventListener('hashchange', () => restore().catch(complain));
+  if (!await restore() && !get('data')) tellAll();
+}
+
+// Reads the run. Two are aligned where the address says so.
+export async function open() {
+  state.run = await source.run();
+  present();
+  if (!source.isPair) return;
+  const words = new URLSearchParams(location.hash.slice(1));
+  document.body.classList.add('two');
+  get('align').hidden = false;
+  get('name').value = words.get('name') ?? '';
+  get('nth').value = words.get('nth') ?? 1;
+  await align(get('name').value, Number(get('nth').value));
+}
+
+// Shows the run, and what comes of it as it grows.
+export function showRun() {
+  const {run} = state;
+  follow();
+  if (run.records > 0) return begin();
+  panel('Nothing to draw', [`No record of this run has a time${source.grows ? ' yet' : ''}.`, ...run.notes].map(text => make('p', text)));
+  showSummary(source, run);
+}
