@@ -85,9 +85,9 @@ int main(int argc, char** argv) {
     if (blocks == 0) continue;
     ++launch;
     gpuprof::compute::LaunchShape shape{.blocks = 1,
-                                       .threads_per_block = threads,
-                                       .registers_per_thread = attributes.numRegs,
-                                       .shared_memory_per_block = fixed + dynamic};
+                                        .threads_per_block = threads,
+                                        .registers_per_thread = attributes.numRegs,
+                                        .shared_memory_per_block = fixed + dynamic};
     if (carveout >= 0) shape.carveout = carveout;
     const auto ours = gpuprof::compute::occupancy(limits, shape);
     const long long computed = ours ? ours->blocks_per_multiprocessor : 0;

@@ -52,7 +52,7 @@ int gpuprof_pm::open(const char* request) {
     const Json wanted = read_pm_request(request);
     consumer_ =
         counters::open_consumer(member(wanted, "device", 0),
-                              counters::cupti_candidates(member(wanted, "cupti", std::string())));
+                                counters::cupti_candidates(member(wanted, "cupti", std::string())));
   });
 }
 
