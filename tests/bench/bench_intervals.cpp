@@ -1,6 +1,5 @@
-// How fast intervals are swept: libprof/compute/intervals on one thread, beside the plainest loop
-// that gives the same answer, and beside reading the two columns alone, which no way can be faster
-// than.
+// How fast intervals are swept: libprof/compute/intervals on one thread, the plainest loop that
+// gives the same answer, and reading the two columns alone, which no way can be faster than.
 //
 //   bench_intervals COUNT ROUNDS
 #include <algorithm>
