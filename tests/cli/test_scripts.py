@@ -12,6 +12,7 @@ import unittest
 
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 SCRIPTS = SOURCE / "scripts"
+NAMES = sorted(path.name for path in SCRIPTS.iterdir() if path.is_file() and not path.suffix)
 
 NEEDS_GPU = "needs a GPU"
 BY_HAND = "for runs by hand, longer than a test may be"
@@ -43,12 +44,6 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 # Of all benchmarks; tests/cli/test_benchmarks.py gives them to each.
 SHARED = {"--build", "--rounds", "--json"}
 LABEL = re.compile(r"^ *(?:-h \| )?(--[\w-]+(?: \| --[\w-]+)*)\)", re.M)  # of a shell's case
-
-
-def names():
-    return sorted(
-        path.name for path in SCRIPTS.iterdir() if path.is_file() and "." not in path.name
-    )
 
 
 def help_of(name):
@@ -86,7 +81,7 @@ def uses_in_python(text):
 
 def named_in(text):
     pattern = r'scripts/(\w+)"|(?:scripts"|SCRIPTS) / "(\w+)"|bench\(\s*"(\w+)"'
-    return {name for found in re.findall(pattern, text) for name in found if name in names()}
+    return {name for found in re.findall(pattern, text) for name in found if name in NAMES}
 
 
 def uses_in_lines(text):
@@ -101,7 +96,7 @@ def uses_in_lines(text):
 class Scripts(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.help = {name: help_of(name) for name in names()}
+        cls.help = {name: help_of(name) for name in NAMES}
         cls.options = {name: options_of(name, text) for name, text in cls.help.items()}
 
     def test_each_option_is_used(self):
