@@ -55,7 +55,7 @@ constexpr std::uint16_t width_of(Type type) {
     case Type::i64:
     case Type::u64:
     case Type::f64: return 8;
-    case Type::blob: return 0;  // given by the column
+    case Type::blob:  // the column says how long
     case Type::integer:
     case Type::any: return 0;  // never packed
   }

@@ -27,32 +27,43 @@ class BenchTorch(unittest.TestCase):
         self.json = pathlib.Path(folder.name) / "result.json"
         process = subprocess.run(
             [sys.executable, BENCH, "--build", BUILD, "--rounds", str(rounds), "--seconds", "0.05",
-             "--child-program", CHILD, "--json", self.json, "--variants", *variants, *options],
+             "--child-program", CHILD, "--json", self.json, "--python", sys.executable,
+             "--cupti", BUILD / "lib/gpuprof/libcupti.so.13", "--variants", *variants, *options],
             env={**os.environ, "FAKE_TORCH": trouble, "PATH": "/usr/bin:/bin"},
             capture_output=True, text=True, timeout=200)  # fmt: skip
         result = json.loads(self.json.read_text()) if self.json.exists() else None
         return process, result
+
+    def figures(self, result, unit, key="median"):
+        return {f["name"]: f[key] for f in result["figures"] if f["unit"] == unit}
 
     def test_turns_and_numbers(self):
         variants = ["none", "bare", "bare+queries", *OURS[1:]]
         process, result = self.bench("--only", "launch_bound", "gpt2", variants=variants)
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertEqual(result["problems"], [])
-        self.assertEqual(set(result["workloads"]), {"launch_bound", "gpt2"})
-        for workload in result["workloads"].values():
-            self.assertEqual(workload["steps"], 5)
-            self.assertEqual(set(workload["ms"]), set(variants))
-            for times in workload["ms"].values():
-                self.assertEqual(len(times), 3)
-            self.assertEqual(workload["median_ms"]["gpuprof"], 13)
-            self.assertEqual(workload["ratios"]["gpuprof-gpu / none"], [1.1, 1.1])
-            self.assertEqual(workload["ratios"]["gpuprof / bare"], [1.0, 1.0])
-            self.assertAlmostEqual(workload["ratios"]["gpuprof+queries / bare+queries"][0], 1.2)
+        workloads = ("launch_bound", "gpt2")
+        self.assertEqual(result["parameters"]["steps"], dict.fromkeys(workloads, 5))
+        values = self.figures(result, "ms per step", "values")
+        self.assertEqual(set(values), {f"{w}, {v}" for w in workloads for v in variants})
+        self.assertEqual({len(times) for times in values.values()}, {3})
+        medians = self.figures(result, "ms per step")
+        ratios = self.figures(result, "ratio of the medians")
+        by_round = self.figures(result, "median of the ratios by round")
+        for workload in workloads:
+            self.assertEqual(medians[f"{workload}, gpuprof"], 13)
+            for name, ratio in (("gpuprof-gpu / none", 1.1), ("gpuprof / bare", 1.0)):
+                self.assertEqual(ratios[f"{workload}, {name}"], ratio)
+                self.assertEqual(by_round[f"{workload}, {name}"], ratio)
+            self.assertAlmostEqual(ratios[f"{workload}, gpuprof+queries / bare+queries"], 1.2)
         # Files of two processes each; without a GPU there are no records in them.
+        counts = {
+            unit: self.figures(result, unit) for unit in ("bytes", "records", "calls", "kernels")
+        }
         for variant in OURS[1:]:
-            file = result["files"][variant]
-            self.assertGreater(file["bytes"], 0)
-            self.assertEqual((file["records"], file["calls"], file["kernels"]), (0, 0, 0))
+            bytes_, *others = (count[f"files, {variant}"] for count in counts.values())
+            self.assertGreater(bytes_, 0)
+            self.assertEqual(others, [0, 0, 0])
         self.assertRegex(process.stdout, r"(?m)^  gpuprof +13\.000 +13\.000 +13\.000 +1\.300$")
         self.assertRegex(process.stdout, r"(?m)^  gpuprof-gpu +0 +0 +0 +\d+\.\d$")
 
@@ -62,29 +73,31 @@ class BenchTorch(unittest.TestCase):
             "--only", "launch_bound", "gpt2", variants=["none", "gpuprof", "nsys"],
             trouble="fails-gpt2:gpuprof", rounds=1)  # fmt: skip
         self.assertEqual(process.returncode, 1)
-        self.assertEqual(set(result["workloads"]["gpt2"]["median_ms"]), {"none"})
-        self.assertEqual(set(result["workloads"]["launch_bound"]["median_ms"]), {"none", "gpuprof"})
+        self.assertEqual(set(self.figures(result, "ms per step")),
+                         {"gpt2, none", "launch_bound, none", "launch_bound, gpuprof"})  # fmt: skip
         self.assertEqual(result["remarks"], ["nsys: there is no nsys on the PATH"])
         self.assertEqual(result["problems"], ["gpuprof: gpt2: ImportError: no transformers"])
 
     def test_a_process_that_dies(self):
         process, result = self.bench("--only", "launch_bound", trouble="dies:gpuprof")
         self.assertEqual(process.returncode, 1)
-        self.assertNotIn("gpuprof", result["workloads"]["launch_bound"]["median_ms"])
-        self.assertEqual(result["workloads"]["launch_bound"]["median_ms"]["gpuprof-gpu"], 11)
+        medians = self.figures(result, "ms per step")
+        self.assertNotIn("launch_bound, gpuprof", medians)
+        self.assertEqual(medians["launch_bound, gpuprof-gpu"], 11)
         self.assertIn("no GPU here", process.stderr)
         # One that dies between rounds: its earlier measurements are kept.
         process, result = self.bench(
             "--only", "launch_bound", "--processes", "1", trouble="dies-later:gpuprof-gpu", rounds=5
         )
         self.assertEqual(process.returncode, 1)
-        times = result["workloads"]["launch_bound"]["ms"]["gpuprof-gpu"]
-        self.assertEqual(times, [11, 11, 11, None, None])
-        self.assertEqual(len(result["workloads"]["launch_bound"]["ms"]["none"]), 5)
+        values = self.figures(result, "ms per step", "values")
+        self.assertEqual(values["launch_bound, gpuprof-gpu"], [11, 11, 11, None, None])
+        self.assertEqual(len(values["launch_bound, none"]), 5)
 
     def test_a_process_that_says_nothing(self):
         code = (
-            "import importlib.machinery, importlib.util, sys\n"
+            "import importlib.machinery, importlib.util, os, sys\n"
+            "sys.path.insert(0, os.path.dirname(sys.argv[1]))\n"
             "loader = importlib.machinery.SourceFileLoader('bench_torch', sys.argv.pop(1))\n"
             "spec = importlib.util.spec_from_loader('bench_torch', loader)\n"
             "bench = importlib.util.module_from_spec(spec)\n"

@@ -1,6 +1,7 @@
 """Each benchmark script runs once on a tiny input, so that none breaks unnoticed.
 
-Only the presence of numbers is checked, not their values. GPUPROF_BUILD is a plain build.
+Only the presence of numbers and the shape of the JSON are checked, not values. GPUPROF_BUILD is a plain
+build. docs/measurements/README.md describes the shape; the files there have it too.
 """
 # ctest-labels: plain
 
@@ -17,6 +18,8 @@ BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", "."))
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 # tests/cli/test_bench_torch.py has bench_torch.
 COVERED_ELSEWHERE = {"bench_torch"}
+SHAPE = {"name", "date", "commit", "machine", "card", "parameters", "rounds", "figures", "problems",
+         "remarks"}  # fmt: skip
 
 # Prints what examples/small_launches prints, with more time under a collector.
 PROGRAM = """#!/bin/sh
@@ -32,17 +35,38 @@ class Benchmarks(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def bench(self, name, *options):
+    def bench(self, name, *options, rounds=1):
+        """What it prints, and its figures: (name, unit) to median and values."""
+        result = self.folder / "result.json"
         ran = subprocess.run(
-            [SCRIPTS / name, "--build", BUILD, *map(str, options)],
+            [SCRIPTS / name, "--build", BUILD, "--rounds", str(rounds), "--json", result, *map(str, options)],
             capture_output=True, text=True, timeout=300, env={**os.environ, "TMPDIR": str(self.folder)},
         )  # fmt: skip
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
-        return ran.stdout
+        about = json.loads(result.read_text(encoding="utf-8"))
+        self.check_shape(about, name)
+        self.assertEqual(about["rounds"], rounds)
+        return ran.stdout, {(f["name"], f["unit"]): f for f in about["figures"]}
+
+    def check_shape(self, about, name):
+        self.assertEqual(about["name"], name)
+        self.assertLessEqual(
+            {"date", "commit", "machine", "card", "parameters", "rounds"}, set(about)
+        )
+        self.assertLessEqual(set(about), SHAPE)
+        self.assertRegex(about["date"], r"^\d{4}-\d\d-\d\d$")
+        self.assertRegex(about["commit"] or "-", r"^([0-9a-f]{7,40}(\+changes)?|-)$")
+        self.assertTrue(about["machine"])
+        self.assertTrue(about["figures"])
+        for figure in about["figures"]:
+            self.assertLessEqual({"name", "unit", "median", "min", "max"}, set(figure))
+            self.assertLessEqual(set(figure), {"name", "unit", "median", "min", "max", "values"})
+            self.assertLessEqual(figure["min"], figure["median"])
+            self.assertLessEqual(figure["median"], figure["max"])
 
     def small_profile(self):
         path = self.folder / "run.sqlite"
-        subprocess.run([SCRIPTS / "make_big_database", path, "--rows", "3000", "--build", BUILD],
+        subprocess.run([SCRIPTS / "make_big_database", path, "--rows", "3000", "--names", "5", "--build", BUILD],
                        check=True, capture_output=True, timeout=120)  # fmt: skip
         return path
 
@@ -51,52 +75,76 @@ class Benchmarks(unittest.TestCase):
         here = {name.removeprefix("test_") for name in dir(self) if name.startswith("test_bench_")}
         self.assertEqual(names - COVERED_ELSEWHERE, here)
 
+    def test_files_of_the_documentation(self):
+        files = sorted((SCRIPTS.parent / "docs" / "measurements").glob("*.json"))
+        self.assertTrue(files)
+        for file in files:
+            with self.subTest(file=file.name):
+                about = json.loads(file.read_text(encoding="utf-8"))
+                self.check_shape(about, about["name"])
+                self.assertTrue(file.name.startswith(f"{about['date']}-{about['name']}"))
+
     def test_bench_load(self):
-        said = self.bench("bench_load", "--rows", 1000, "--rounds", 1, "--records", 3000)
+        said, figures = self.bench("bench_load", "--rows", 1000, "--records", 3000)
         self.assertRegex(said, r"3000 records in [\d.]+ s")
+        kinds = [name for name, unit in figures if unit == "times"]
+        self.assertEqual(kinds, ["kernel, ratio", "api, ratio", "mixed, ratio"])
+        self.assertEqual(len(figures["replay", "s"]["values"]), 3)
 
     def test_bench_end(self):
-        said = self.bench("bench_end", "--records", 3000)
+        said, figures = self.bench("bench_end", "--records", 3000, "--against", GPUPROF)
         self.assertRegex(said, r"replay: [\d.]+ s CPU")
-        again = self.bench("bench_end", "--database", self.small_profile())
+        self.assertIn(("replay, other", "s of CPU"), figures)
+        again, figures = self.bench("bench_end", "--database", self.small_profile())
         self.assertTrue(again.strip())
+        self.assertIn(("all", "s of CPU"), figures)
 
     def test_bench_intervals(self):
-        said = self.bench("bench_intervals", "--intervals", 10000, "--rounds", 1)
+        said, figures = self.bench("bench_intervals", "--intervals", 10000)
         self.assertTrue(said.strip())
+        self.assertIn(("length of the union", "ns per interval"), figures)
 
     def test_bench_columns(self):
-        said = self.bench("bench_columns", self.small_profile(), "--rounds", 1)
+        said, figures = self.bench("bench_columns", self.small_profile())
         self.assertTrue(said.strip())
+        self.assertLessEqual({("pages", "s"), ("SQLite", "s"), ("GROUP BY", "s")}, set(figures))
 
     def test_bench_summary(self):
-        said = self.bench("bench_summary", self.small_profile(), "--rounds", 1)
+        said, figures = self.bench("bench_summary", self.small_profile(), rounds=2)
         self.assertTrue(said.strip())
+        self.assertEqual(len(figures["gpuprof -i", "s"]["values"]), 2)
 
     def test_bench_queries(self):
-        said = self.bench("bench_queries", self.small_profile(), "--rounds", 1)
+        said, figures = self.bench("bench_queries", self.small_profile())
         self.assertIn("top_kernels", said)
+        self.assertIn(("top_kernels", "s of CPU"), figures)
 
     def test_bench_python(self):
-        said = self.bench("bench_python", self.small_profile(), "--rounds", 1)
+        said, figures = self.bench("bench_python", self.small_profile())
         self.assertTrue(said.strip())
+        self.assertIn(("view, gpuprof, pandas", "s"), figures)
+        _, figures = self.bench("bench_python", self.small_profile(), "--only", "table, gpuprof")
+        self.assertEqual({name for name, unit in figures if unit == "s"},
+                         {"table, gpuprof, pandas", "table, gpuprof, polars"})  # fmt: skip
 
     def test_bench_view(self):
-        said = self.bench("bench_view", self.small_profile(), "--rounds", 1, "--windows", 3)
+        said, figures = self.bench("bench_view", self.small_profile(), "--windows", 3)
         self.assertIn("whole run ms", said)
+        self.assertIn(("whole run", "ms"), figures)
 
     def test_bench_overhead(self):
         program = self.folder / "launches"
         program.write_text(PROGRAM, encoding="utf-8")
         program.chmod(0o755)
-        result = self.folder / "result.json"
         cupti = BUILD / "tests" / "fake" / "libcupti.so.13"
-        said = self.bench("bench_overhead", "--rounds", 2, "--launches", 10, "--program", program,
-                          "--cupti", cupti, "--json", result)  # fmt: skip
+        said, figures = self.bench(
+            "bench_overhead", "--launches", 10, "--threads", 2, "--program", program,
+            "--cupti", cupti, "--against", BUILD, rounds=2)  # fmt: skip
         self.assertRegex(said, r"gpuprof / bare: 1\.000 of the medians")
-        runs = json.loads(result.read_text(encoding="utf-8"))["runs"]
-        self.assertEqual({name: len(each) for name, each in runs.items()},
-                         {"none": 2, "bare": 2, "gpuprof": 2})  # fmt: skip
+        self.assertRegex(said, r"gpuprof / other: 1\.000 of the medians")
+        self.assertEqual({name: len(f["values"]) for (name, unit), f in figures.items()
+                          if unit == "ns per launch"},
+                         {"none": 2, "bare": 2, "gpuprof": 2, "other": 2})  # fmt: skip
 
     def test_bench_metrics(self):
         """Its examples are programs for a GPU: here it says which one is missing."""

@@ -268,7 +268,7 @@ class Docs(unittest.TestCase):
         for name in subcommand_names():
             known.update(OPTION.findall(output_of(name, "--help")))
         package = (ROOT / "apps" / "python" / "gpuprof_cuda").glob("*.py")
-        for script in [*(ROOT / "scripts").iterdir(), *package]:
+        for script in [*filter(pathlib.Path.is_file, (ROOT / "scripts").iterdir()), *package]:
             known.update(OPTION.findall(script.read_text(encoding="utf-8")))
         for page in PAGES:
             text = FENCE.sub("", page.read_text(encoding="utf-8"))

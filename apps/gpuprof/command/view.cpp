@@ -76,8 +76,9 @@ void answer(const ViewArguments& arguments, std::uint16_t port, const IsOver& is
 }
 
 void show_files(const ViewArguments& arguments, std::uint16_t port, Progress& progress,
-                view::OpenRun::Options options) {
+                const view::OpenRun::Options& given) {
   std::deque<view::OpenRun> runs;
+  view::OpenRun::Options options = given;
   options.use = std::make_shared<view::FileUse>();
   for (const std::string& path : {arguments.file, arguments.other}) {
     if (path.empty()) continue;
@@ -98,7 +99,7 @@ void show_files(const ViewArguments& arguments, std::uint16_t port, Progress& pr
 }
 
 void show_live(const ViewArguments& arguments, std::uint16_t port, Progress& progress,
-               view::OpenRun::Options options) {
+               const view::OpenRun::Options& options) {
   view::LiveRun run(arguments.file, options);
   progress.clear();
   print_notes(run.notes());
@@ -119,7 +120,7 @@ int serve(const ViewArguments& arguments) {
   view::OpenRun::Options options{.interrupted = is_over,
                                  .show = [&](std::string_view what) { progress.show(what); }};
   try {
-    (arguments.live ? show_live : show_files)(arguments, port, progress, std::move(options));
+    (arguments.live ? show_live : show_files)(arguments, port, progress, options);
   } catch (const store::DatabaseError& error) {
     return code_of_interrupted(error);
   }

@@ -71,7 +71,7 @@ TemporaryFolder folder_for_images(const Options& options) {
 
 MetricSession::MetricSession(const Options& options) : MetricSession(options, chips_for(options)) {}
 
-MetricSession::MetricSession(const Options& options, std::vector<std::string> chips)
+MetricSession::MetricSession(const Options& options, const std::vector<std::string>& chips)
     : library_(std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti))),
       plan_(library_, chips, options.metrics),
       selection_(std::make_shared<metrics::Selection>(plan_.patterns(), options.metrics.left_out,

@@ -70,7 +70,7 @@ class MetricSession {
   std::uint64_t names_given_up() const { return selection_->gave_up(); }
 
  private:
-  MetricSession(const Options& options, std::vector<std::string> chips);
+  MetricSession(const Options& options, const std::vector<std::string>& chips);
 
   const std::shared_ptr<const cupti::HostLibrary> library_;
   const metrics::RunPlan plan_;

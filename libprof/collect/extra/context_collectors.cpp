@@ -44,7 +44,8 @@ std::unique_ptr<SassCounter> wanted_counter(const wire::Fields& config, CheckedA
 
 std::unique_ptr<ContextCollectors> ContextCollectors::wanted(const wire::Fields& config,
                                                              CheckedApi& cupti, Channel& channel,
-                                                             SassConfiguration& sass, Tell tell) {
+                                                             SassConfiguration& sass,
+                                                             const Tell& tell) {
   auto collectors = std::make_unique<ContextCollectors>();
   if (auto sampler = wanted_sampler(config, cupti, channel, tell)) {
     collectors->sampler_ = sampler.get();

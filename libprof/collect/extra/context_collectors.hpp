@@ -23,9 +23,9 @@ class ContextCollectors {
  public:
   // Reports what CUPTI cannot do. Null: none are wanted, or none are possible. Call after
   // find_driver().
-  static std::unique_ptr<ContextCollectors> wanted(const wire::Fields& config, CheckedApi& cupti,
-                                                   Channel& channel, SassConfiguration& sass,
-                                                   std::function<void(std::string_view)> tell);
+  static std::unique_ptr<ContextCollectors> wanted(
+      const wire::Fields& config, CheckedApi& cupti, Channel& channel, SassConfiguration& sass,
+      const std::function<void(std::string_view)>& tell);
 
   // Whether launches are counted individually: then listen() is needed, and callbacks for stream
   // capture.

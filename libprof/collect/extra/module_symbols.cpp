@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <type_traits>
@@ -97,7 +98,7 @@ class Elf {
  public:
   explicit Elf(const std::string& path) : file_(path) {
     if (file_.read(0, &header_, sizeof header_) < sizeof header_) return;
-    if (!std::equal(ELFMAG, ELFMAG + SELFMAG, header_.e_ident) ||
+    if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 ||
         header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_shentsize != sizeof(Elf64_Shdr) ||
         header_.e_phentsize != sizeof(Elf64_Phdr)) {
       return;
