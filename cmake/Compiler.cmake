@@ -15,25 +15,11 @@ add_compile_options("$<$<CXX_COMPILER_ID:GNU>:-Wshadow;-Wno-subobject-linkage>")
 
 find_program(GPUPROF_CCACHE ccache)
 if(GPUPROF_CCACHE)
-  # It keeps what is compiled with a precompiled header only when it may believe that header's macros.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${GPUPROF_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${GPUPROF_CCACHE})
 endif()
 
-# gpuprof_precompile(target header…): with the headers of the standard library that take longest to read.
-function(gpuprof_precompile target)
-  target_precompile_headers(${target} PRIVATE <algorithm> <chrono> <filesystem> <functional> <map> <memory>
-    <optional> <set> <span> <sstream> <string> <thread> <variant> <vector> ${ARGN})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")  # else ccache keeps none
-  else()
-    target_compile_options(${target} PRIVATE -fpch-preprocess)
-  endif()
-endfunction()
-
 # Forty files are compiled as one, which takes a third of the time; so local names of a folder are unique.
-# Test programs, whose files repeat names, share a precompiled header instead. All builds do so, because what
-# one of them compiled another way would be tested by nobody.
+# All builds do so, because what one of them compiled another way would be tested by nobody.
 if(NOT DEFINED CMAKE_UNITY_BUILD)  # scripts/lint looks at each by itself
   set(CMAKE_UNITY_BUILD ON)
 endif()

@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "database_fixture.hpp"
-#include "nvprof_facts.hpp"
 #include "schema/document.hpp"
+#include "tests/schema/database_fixture.hpp"
+#include "tests/schema/nvprof_facts.hpp"
 
 using namespace gpuprof::schema;
 

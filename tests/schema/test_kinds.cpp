@@ -5,12 +5,12 @@
 #include <set>
 #include <string>
 
-#include "nvprof_facts.hpp"
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
 #include "schema/enums.hpp"
 #include "schema/statistics.hpp"
 #include "schema/tables.hpp"
+#include "tests/schema/nvprof_facts.hpp"
 
 using namespace gpuprof::schema;
 

@@ -4,9 +4,9 @@
 #include <set>
 #include <string>
 
-#include "database_fixture.hpp"
 #include "schema/activity/all.hpp"
 #include "schema/traits.hpp"
+#include "tests/schema/database_fixture.hpp"
 
 namespace schema = gpuprof::schema;
 

@@ -3,7 +3,8 @@
 #include "libprof/base/shell.hpp"
 #include "libprof/base/text.hpp"
 
-namespace gpuprof {
+using namespace gpuprof;
+
 namespace {
 
 using Words = std::vector<std::string>;
@@ -43,4 +44,3 @@ TEST_CASE("letters of ASCII have another case", "[base]") {
 }
 
 }  // namespace
-}  // namespace gpuprof

@@ -6,7 +6,8 @@
 #include "libprof/store/database_schema.hpp"
 #include "libprof/store/sqlite.hpp"
 
-namespace gpuprof {
+using namespace gpuprof;
+
 namespace {
 
 store::Database file_with(const std::string& rows) {
@@ -58,5 +59,3 @@ TEST_CASE("samples that are not sound, and files without any, make no means") {
   complete(file);
   CHECK(file.integer("SELECT count(*) FROM PM_KERNEL") == 0);
 }
-
-}  // namespace gpuprof
