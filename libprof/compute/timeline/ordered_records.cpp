@@ -4,31 +4,31 @@
 #include <string>
 #include <utility>
 
+#include "libprof/base/text.hpp"
 #include "libprof/read/columns/ordered_rows.hpp"
 
 namespace gpuprof::timeline {
 
 class OrderedRecords::Source {
  public:
-  virtual ~Source() = default;
-  // False: no more records.
-  virtual bool next() = 0;
-
-  Record record;
-};
-
-// Integer columns of a table.
-class OrderedRecords::TableSource : public Source {
- public:
-  TableSource(store::Snapshot& snapshot, const RecordTable& table,
-              const std::function<void(const columns::Chunk&)>& look)
+  // Integer columns of a table.
+  Source(store::Snapshot& snapshot, const RecordTable& table,
+         const std::function<void(const columns::Chunk&)>& look)
       : kind_(table.kind),
         keys_(table.key.size()),
         named_(!table.named_by.empty()),
-        rows_(snapshot, request(table), {table.begin, table.end}, look) {}
+        rows_(snapshot, {.table = table.name, .columns = list(table)}, {table.begin, table.end},
+              look) {}
+  // Rows that must be joined, or that end with the run, sorted by SQLite.
+  Source(store::Database& database, const RecordTable& table, std::int64_t open_until)
+      : kind_(table.kind),
+        keys_(table.key.size()),
+        named_(!table.named_by.empty()),
+        rows_(select(database, table, open_until)) {}
 
   std::size_t bytes() const { return rows_.bytes(); }
-  bool next() override {
+  // False: no more records.
+  bool next() {
     do {
       if (!rows_.next()) return false;
     } while (!has_times(kind_, rows_[0], rows_[1]));
@@ -40,54 +40,30 @@ class OrderedRecords::TableSource : public Source {
     return true;
   }
 
+  Record record;
+
  private:
-  static columns::Request request(const RecordTable& table) {
-    columns::Request request{.table = table.name, .columns = {table.begin, table.end, table.id}};
-    request.columns.insert(request.columns.end(), table.key.begin(), table.key.end());
-    if (!table.named_by.empty()) request.columns.push_back(table.named_by);
-    return request;
+  static std::vector<std::string> list(const RecordTable& table) {
+    std::vector<std::string> columns{table.begin, table.end, table.id};
+    columns.insert(columns.end(), table.key.begin(), table.key.end());
+    if (!table.named_by.empty()) columns.push_back(table.named_by);
+    return columns;
+  }
+  static store::Statement select(store::Database& database, const RecordTable& table,
+                                 std::int64_t open_until) {
+    std::vector<std::string> columns = list(table);
+    if (table.may_be_open) columns[1] = "coalesce(" + table.end + ", max(" + table.begin + ", ?1))";
+    store::Statement rows = database.prepare(
+        "SELECT " + joined(columns, ", ") + " FROM " +
+        (table.from.empty() ? "main." + table.name : table.from) + " ORDER BY 1, 2 DESC, 3");
+    if (table.may_be_open) rows.bind(1, open_until);
+    return rows;
   }
 
   const TrackKind kind_;
   const std::size_t keys_;
   const bool named_;
   columns::OrderedRows rows_;
-};
-
-// Rows sorted by SQLite.
-class OrderedRecords::SqlSource : public Source {
- public:
-  SqlSource(store::Database& database, const RecordTable& table, std::int64_t open_until)
-      : kind_(table.kind), keys_(table.key.size()), rows_(database.prepare(select(table))) {
-    if (table.may_be_open) rows_.bind(1, open_until);
-  }
-
-  bool next() override {
-    do {
-      if (!rows_.step()) return false;
-      record.begin = rows_.integer(0);
-      record.end = rows_.integer(1);
-    } while (!has_times(kind_, record.begin, record.end));
-    record.id = rows_.integer(2);
-    record.name = rows_.integer(3);
-    for (std::size_t i = 0; i < keys_; ++i) record.key[i] = rows_.integer(static_cast<int>(4 + i));
-    return true;
-  }
-
- private:
-  static std::string select(const RecordTable& table) {
-    const std::string end =
-        table.may_be_open ? "coalesce(" + table.end + ", max(" + table.begin + ", ?1))" : table.end;
-    std::string sql = "SELECT " + table.begin + ", " + end + ", " + table.id + ", " +
-                      (table.named_by.empty() ? "0" : table.named_by);
-    for (const std::string& column : table.key) sql += ", " + column;
-    return sql + " FROM " + (table.from.empty() ? "main." + table.name : table.from) +
-           " ORDER BY 1, 2 DESC, 3";
-  }
-
-  const TrackKind kind_;
-  const std::size_t keys_;
-  store::Statement rows_;
 };
 
 OrderedRecords::OrderedRecords(store::Snapshot& snapshot, const std::vector<RecordTable>& tables,
@@ -97,18 +73,17 @@ OrderedRecords::OrderedRecords(store::Snapshot& snapshot, const std::vector<Reco
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const RecordTable& table = tables[i];
     if (!table.from.empty() || table.may_be_open) continue;
-    auto source =
-        std::make_unique<TableSource>(snapshot, table, [&, i](const columns::Chunk& chunk) {
-          check_();
-          for (std::size_t row = 0; row < chunk.rows(); ++row) {
-            const std::int64_t end = columns::whole(chunk[1], row);
-            if (has_times(table.kind, columns::whole(chunk[0], row), end)) {
-              latest_ = std::max(latest_, end);
-            } else if (table.kind == TrackKind::stream) {
-              ++without_times_[i];
-            }
-          }
-        });
+    auto source = std::make_unique<Source>(snapshot, table, [&, i](const columns::Chunk& chunk) {
+      check_();
+      for (std::size_t row = 0; row < chunk.rows(); ++row) {
+        const std::int64_t end = columns::whole(chunk[1], row);
+        if (has_times(table.kind, columns::whole(chunk[0], row), end)) {
+          latest_ = std::max(latest_, end);
+        } else if (table.kind == TrackKind::stream) {
+          ++without_times_[i];
+        }
+      }
+    });
     waiting += source->bytes();
     sources_[i] = std::move(source);
   }
@@ -117,7 +92,7 @@ OrderedRecords::OrderedRecords(store::Snapshot& snapshot, const std::vector<Reco
   for (std::size_t i = 0; i < tables.size(); ++i) {
     if (sources_[i]) continue;
     check_();
-    sources_[i] = std::make_unique<SqlSource>(snapshot.database(), tables[i], latest_);
+    sources_[i] = std::make_unique<Source>(snapshot.database(), tables[i], latest_);
   }
 }
 

@@ -44,8 +44,6 @@ class OrderedRecords {
 
  private:
   class Source;
-  class TableSource;
-  class SqlSource;
 
   bool is_before(std::size_t a, std::size_t b) const;
   void choose();

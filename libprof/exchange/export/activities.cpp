@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "libprof/base/text.hpp"
 #include "libprof/compute/gpu_work.hpp"
 #include "libprof/read/columns/ordered_rows.hpp"
 #include "libprof/read/merge.hpp"
@@ -129,45 +130,41 @@ class TableSource : public ActivitySource {
     if (!wanted) return;
     request.filter = *wanted;
     ordered_.emplace(profile.snapshot(), request, std::move(looked_at), look);
-    sorted_ = ordered_->bytes() > lookups.most_waiting;
-    if (sorted_) ordered_.reset();
+    sorts_ = ordered_->bytes() > lookups.most_waiting;
   }
 
   void advance() override {
-    if (sorted_) return Source::advance();
     there_ = ordered_ && ordered_->next();
     if (there_) start_ = (*ordered_)[0];
   }
 
  protected:
   std::int64_t integer(std::size_t column) const {
-    if (columns_[column].empty()) return 0;
-    return sorted_ ? rows_.integer(static_cast<int>(column)) : (*ordered_)[place_[column]];
+    return columns_[column].empty() ? 0 : (*ordered_)[place_[column]];
   }
   std::optional<std::int64_t> known(std::size_t column) const {
-    if (columns_[column].empty()) return std::nullopt;
-    const bool null =
-        sorted_ ? rows_.is_null(static_cast<int>(column)) : ordered_->is_null(place_[column]);
-    if (null) return std::nullopt;
+    if (columns_[column].empty() || ordered_->is_null(place_[column])) return std::nullopt;
     return integer(column);
   }
   store::Statement open() override {
-    if (!sorted_) return {};
-    std::string sql = "SELECT ";
+    if (!sorts_) return {};
+    std::vector<std::string> list;
     for (const std::string_view column : columns_) {
-      if (sql.size() > 7) sql += ", ";
-      const bool there = !column.empty() && profile_.has_column(kind(), column);
-      sql += there ? "[" + std::string(column) + "]" : "NULL";
+      if (column.empty()) continue;
+      const bool there = profile_.has_column(kind(), column);
+      list.push_back(there ? "[" + std::string(column) + "]" : "NULL");
     }
-    return profile_.database().prepare(sql + " FROM " + reading::table_name(kind()) + " " +
-                                       where() + " ORDER BY 1, 2 DESC");
+    ordered_.emplace(profile_.database().prepare("SELECT " + joined(list, ", ") + " FROM " +
+                                                 reading::table_name(kind()) + " " + where() +
+                                                 " ORDER BY 1, 2 DESC"));
+    return {};
   }
 
  private:
   const std::vector<std::string_view> columns_;
   std::vector<std::size_t> place_;  // indexes in ordered_, by column
   std::optional<columns::OrderedRows> ordered_;
-  bool sorted_ = false;  // by SQLite
+  bool sorts_ = false;  // SQLite does
 };
 
 class GpuSource : public TableSource {

@@ -14,7 +14,9 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 OrderedRows::OrderedRows(store::Snapshot& snapshot, Request request,
                          std::vector<std::string> looked_at,
                          const std::function<void(const Chunk&)>& look)
-    : width_(request.columns.size()), reader_(snapshot, request), cursor_(reader_) {
+    : width_(request.columns.size()) {
+  reader_.emplace(snapshot, request);
+  cursor_.emplace(*reader_);
   if (looked_at.empty()) looked_at.assign(request.columns.begin(), request.columns.begin() + 2);
   look_through(snapshot, request, looked_at, look);
 }
@@ -60,6 +62,12 @@ std::int64_t OrderedRows::least_behind(std::size_t row) const {
 }
 
 bool OrderedRows::next() {
+  if (!reader_) {
+    while (sorted_.step()) {
+      if (has_times(sorted_.integer(0), sorted_.integer(1))) return true;
+    }
+    return false;
+  }
   if (std::exchange(begun_, true) && at_ < complete_) ++at_;
   while (at_ == complete_) {
     if (!read_more()) return false;
@@ -74,7 +82,7 @@ bool OrderedRows::read_more() {
   const std::size_t waiting = keys_.size();
   // Reads half as much again as is waiting, so that each row is moved only a few times.
   while (!all_read_ && keys_.size() <= waiting + waiting / 2 + block) {
-    const Chunk* chunk = cursor_.next();
+    const Chunk* chunk = cursor_->next();
     chunk ? add(*chunk) : void(all_read_ = true);
   }
   const auto by_time = [](const Key& a, const Key& b) {

@@ -5,10 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libprof/read/columns/reader.hpp"
+#include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::columns {
 
@@ -25,6 +28,9 @@ class OrderedRows {
   // be empty.
   OrderedRows(store::Snapshot& snapshot, Request request, std::vector<std::string> looked_at = {},
               const std::function<void(const Chunk&)>& look = {});
+  // Sorted by SQLite instead, with the same checks: a SELECT of integers that ends in
+  // "ORDER BY 1, 2 DESC".
+  explicit OrderedRows(store::Statement sorted) : width_(0), sorted_(std::move(sorted)) {}
 
   // Memory needed for rows that are read but not yet complete. If it is large, sorting is better.
   std::size_t bytes() const { return most_waiting_ * (width_ + 4) * sizeof(std::int64_t) * 5 / 2; }
@@ -35,9 +41,13 @@ class OrderedRows {
   bool next();
   // A value of the current row. NULL: 0.
   std::int64_t operator[](std::size_t column) const {
-    return values_[keys_[at_].row * width_ + column];
+    return reader_ ? values_[keys_[at_].row * width_ + column]
+                   : sorted_.integer(static_cast<int>(column));
   }
-  bool is_null(std::size_t column) const { return nulls_[keys_[at_].row] >> column & 1; }
+  bool is_null(std::size_t column) const {
+    return reader_ ? nulls_[keys_[at_].row] >> column & 1
+                   : sorted_.is_null(static_cast<int>(column));
+  }
 
  private:
   static constexpr std::size_t block = 4096;  // rows per stored minimum of begin
@@ -58,8 +68,9 @@ class OrderedRows {
   const std::size_t width_;
   std::vector<std::int64_t> least_;  // minimum begin of a block and all after it
   std::size_t most_waiting_ = 0;
-  Reader reader_;
-  Reader::Cursor cursor_;
+  store::Statement sorted_;
+  std::optional<Reader> reader_;  // nullopt: SQLite sorts
+  std::optional<Reader::Cursor> cursor_;
   std::size_t read_ = 0;  // rows of the table so far
   bool all_read_ = false;
 
