@@ -348,10 +348,10 @@ class SymbolicLinks(FilesTest):
         self.assertFalse(new.exists())
         self.assertEqual(self.output.read_bytes(), before)
         self.assertTrue(program.read_text().startswith("#!/bin/sh"))
-        log.write_text("======== old\n")
+        log.write_text("======== of an earlier run\n")
         self.gpuprof("--log-file", log, "-f", "-o", new, program)
         self.assertIn("records of 1 process", log.read_text())
-        self.assertNotIn("old", log.read_text())
+        self.assertNotIn("earlier run", log.read_text())
         self.assertEqual(self.names(), ["log", "new.sqlite", "program", "run.sqlite"])
 
     def test_of_a_log_that_leads_nowhere(self):
