@@ -1,3 +1,4 @@
+# ctest-labels: plain
 """scripts/check_includes: each way of breaking the rule is found, in a small tree."""
 
 import os
