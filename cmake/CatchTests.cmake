@@ -54,7 +54,7 @@ function(gpuprof_merge_tests out folder)
     set(_headers "")
     set(_files "")
     foreach(_source IN LISTS _batch)
-      file(STRINGS ${_source} _lines REGEX "^#include")
+      file(STRINGS ${_source} _lines REGEX "^#include (<|.*\\.hpp\")")  # no .inc
       list(APPEND _headers ${_lines})
       get_filename_component(_stem ${_source} NAME_WE)
       string(APPEND _files "namespace ${_stem} {\n#include \"${_source}\"\n}\n")
