@@ -7,7 +7,9 @@
 
 using gpuprof::collect::places_of;
 
-// Of this file alone: no other file may use it, and yet it has a name.
+// Of this file alone: no other file may use it, and yet it has a name, in whichever namespace the
+// file is compiled.
+static int doubled(int number) asm("_ZL7doubledi");
 [[gnu::noinline]] static int doubled(int number) {
   asm volatile("" ::: "memory");
   return 2 * number;
