@@ -14,7 +14,7 @@ function(gpuprof_find_header variable header)
 endfunction()
 
 # SQLite: the static library, so that the tested version is the one that runs. Under TSan the shared
-# one: what it copies and frees itself costs nothing there (ignore_noninstrumented_modules).
+# one, which tests/tsan.supp can name.
 gpuprof_find_header(GPUPROF_SQLITE_INCLUDE sqlite3.h)
 if(GPUPROF_SANITIZE STREQUAL "thread")
   find_library(GPUPROF_SQLITE_LIBRARY NAMES sqlite3)
