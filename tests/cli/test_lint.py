@@ -111,6 +111,15 @@ class Lint(unittest.TestCase):
         self.lint(code=1)
         self.assertIn("scripts/setup --tests", self.said)
 
+    def test_a_file_that_only_moved_is_not_linted(self):
+        self.git("mv", "libprof/base/b.cpp", "libprof/read/b.cpp")
+        self.commit()
+        self.assertEqual(self.lint(), [])
+        self.git("mv", "libprof/read/a.cpp", "libprof/base/moved.cpp")
+        self.write("libprof/base/moved.cpp", '#include "libprof/base/a.hpp"\nint more;\n')
+        self.commit()
+        self.assertEqual(self.lint(), ["libprof/base/moved.cpp"])
+
     def test_of_many_files_those_that_changed_most(self):
         for number in range(30):
             self.write(f"apps/{number:02}.cpp", "int x;\n" * number)
