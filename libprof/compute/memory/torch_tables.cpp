@@ -210,7 +210,9 @@ void add_operations(reading::Profile& profile, const std::function<void()>& chec
   });
 }
 
-Table segments_table(const std::vector<TorchSegment>& segments, const Overlay& overlay) {
+// `covers`: one for each segment.
+Table segments_table(const std::vector<TorchSegment>& segments, const std::vector<Cover>& covers,
+                     const Overlay& overlay) {
   Table table{.name = "torch_segments",
               .columns = {{"process_id"},
                           {"device_id"},
@@ -231,8 +233,9 @@ Table segments_table(const std::vector<TorchSegment>& segments, const Overlay& o
                           {"allocation_address"},
                           {"allocation_bytes", Type::bytes},
                           {"allocation_time_ns"}}};
-  for (const TorchSegment& segment : segments) {
-    const Cover cover = cover_of(segment, overlay.ranges);
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const TorchSegment& segment = segments[i];
+    const Cover& cover = covers[i];
     table.rows.push_back(
         {known(overlay.process), segment.device, segment.address, segment.bytes, segment.stream,
          segment.type.empty() ? Value() : Value(segment.type), std::int64_t{segment.expandable},
@@ -246,10 +249,11 @@ Table segments_table(const std::vector<TorchSegment>& segments, const Overlay& o
 }
 
 std::map<std::int64_t, Sums> sums_by_device(const std::vector<TorchSegment>& segments,
-                                            const Overlay& overlay) {
+                                            const std::vector<Cover>& covers) {
   std::map<std::int64_t, Sums> devices;
-  for (const TorchSegment& segment : segments) {
-    const std::int64_t covered = cover_of(segment, overlay.ranges).bytes;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const TorchSegment& segment = segments[i];
+    const std::int64_t covered = covers[i].bytes;
     Sums& sums = devices[segment.device];
     ++sums.segments;
     sums.blocks = saturating_add(sums.blocks, segment.blocks);
@@ -264,7 +268,7 @@ std::map<std::int64_t, Sums> sums_by_device(const std::vector<TorchSegment>& seg
   return devices;
 }
 
-Table devices_table(reading::Profile& profile, const std::vector<TorchSegment>& segments,
+Table devices_table(reading::Profile& profile, const std::map<std::int64_t, Sums>& devices,
                     const Overlay& overlay, const Table& readings) {
   Table table{.name = "torch_devices",
               .columns = {{"process_id"},
@@ -289,7 +293,7 @@ Table devices_table(reading::Profile& profile, const std::vector<TorchSegment>& 
                           {"driver_used_bytes", Type::bytes},
                           {"driver_total_bytes", Type::bytes},
                           {"unaccounted_bytes", Type::bytes}}};
-  for (const auto& [device, sums] : sums_by_device(segments, overlay)) {
+  for (const auto& [device, sums] : devices) {
     const auto found = overlay.in_use.find(device);
     const std::int64_t in_use = found == overlay.in_use.end() ? 0 : found->second;
     const std::int64_t free = saturating_subtract(sums.reserved, sums.active);
@@ -377,8 +381,13 @@ TorchTables torch_tables(reading::Profile& profile, const TorchSnapshot& snapsho
                  : time        ? Overlay::From::snapshot
                                : Overlay::From::fit;
 
-  return {.segments = segments_table(snapshot.segments, overlay),
-          .devices = devices_table(profile, snapshot.segments, overlay, account.readings)};
+  std::vector<Cover> covers;
+  for (const TorchSegment& segment : snapshot.segments) {
+    covers.push_back(cover_of(segment, overlay.ranges));
+  }
+  return {.segments = segments_table(snapshot.segments, covers, overlay),
+          .devices = devices_table(profile, sums_by_device(snapshot.segments, covers), overlay,
+                                   account.readings)};
 }
 
 }  // namespace gpuprof::memory
