@@ -41,7 +41,7 @@ function(gpuprof_test_cost file usual out)
   set(${out} ${_cost} PARENT_SCOPE)
 endfunction()
 
-# Test files are compiled some twenty at a time, in a third of the time. Each is in a namespace of its own,
+# Test files are compiled 25 at a time, in a third of the time. Each is in a namespace of its own,
 # because they repeat names; all headers come before.
 function(gpuprof_merge_tests out folder)
   set(_merged "")

@@ -88,7 +88,7 @@ std::function<int()> declare_timeline(Grammar& grammar) {
   grammar.take({.name = "--ascii", .to = &arguments->ascii, .help = "No Unicode characters"});
   grammar.footer(
       "\nA character is a span of time, and its height how much of it the GPU or the stream was "
-      "busy;\na blank is none. The share of all the time shown is before it. NVTX ranges are "
+      "busy;\na blank means idle. The share of all the time shown is before it. NVTX ranges are "
       "those of the\nthread whose outermost ranges took most time; a dot is a range, or several, "
       "too short for a\nname. gpuprof query FILE gpu_gaps has the gaps in numbers.");
   return [arguments] { return show(*arguments); };
