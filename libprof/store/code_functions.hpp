@@ -11,7 +11,7 @@
 #include "libprof/store/packed_rows.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "libprof/store/string_writer.hpp"
-#include "libprof/wire/code_functions.hpp"
+#include "libprof/wire/code_values.hpp"
 
 namespace gpuprof::store {
 

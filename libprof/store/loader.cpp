@@ -26,9 +26,7 @@ struct Loader::Stream {
   StreamDefinitions tables;
   Counts::Told counted;
   FactWriter::Share facts;
-  CodeFunctions::Share functions;
-  PcSampleWriter::Share pc_samples;
-  SassMetricWriter::Share sass_metrics;
+  CodeValueWriter::Share code_values;
   wire::BatchParts parts;
 };
 
@@ -62,9 +60,7 @@ Loader::Loader(Database database, LoaderOptions options)
   tables_ = std::make_unique<StreamTables>(database_);
   strings_ = std::make_unique<StringWriter>(database_, options_.string_cache_bytes);
   metrics_ = std::make_unique<MetricWriter>(database_);
-  functions_ = std::make_unique<CodeFunctions>(database_, *strings_);
-  pc_samples_ = std::make_unique<PcSampleWriter>(database_, *functions_, counts_);
-  sass_metrics_ = std::make_unique<SassMetricWriter>(database_, *functions_, counts_);
+  code_values_ = std::make_unique<CodeValueWriter>(database_, *strings_, counts_);
   commit();
 }
 
@@ -108,53 +104,40 @@ void Loader::load_of_run(const wire::Frame& frame) {
 
 void Loader::load_of_stream(Process& process, const wire::Frame& frame) {
   using enum wire::FrameType;
-  if (wire::is_oversized(frame.type, frame.length)) return count(process, malformed_frames);
-  const std::int64_t process_id = process.context.process_id;
+  const auto malformed = [&] { count(process, malformed_frames); };
+  if (wire::is_oversized(frame.type, frame.length)) return malformed();
+  RowContext& context = process.context;
+  const std::int64_t id = context.process_id;
   const std::span<const std::byte> payload = frame.payload();
-  // For frames that are valid only until the stream has ended.
-  const auto while_open = [&](auto&& load) {
-    if (!process.stream) return count(process, malformed_frames);
-    load(*process.stream);
+  Stream* const stream = process.stream.get();  // null: what needs it is malformed
+  const auto counters = [&](wire::CodeKind kind) {
+    code_values_->load_counters(kind, stream->code_values, context, payload);
+  };
+  const auto values = [&](wire::CodeKind kind) {
+    code_values_->load_values(kind, stream->code_values, context, payload);
   };
   // No default, so that -Werror=switch requires a case for each type.
   switch (frame.type) {
-    case goodbye: return process_rows_.set_goodbye(process.context.numbers[0]);
+    case goodbye: return process_rows_.set_goodbye(context.numbers[0]);
     case stream_end: return load_stream_end(process, frame);
     // Allowed after the end of the stream: later runs of the program may have been measured.
     case rows: return load_own_rows(process, frame);
-    case hello: return while_open([&](Stream&) { load_hello(process, frame); });
-    case info: return while_open([&](Stream&) { load_info(process, frame); });
-    case table: return while_open([&](Stream&) { load_table(process, frame); });
-    case api_names:
-      return while_open(
-          [&](Stream& stream) { facts_.load_api_names(stream.facts, process_id, payload); });
+    case hello: return stream ? load_hello(process, frame) : malformed();
+    case info: return stream ? load_info(process, frame) : malformed();
+    case table: return stream ? load_table(process, frame) : malformed();
+    case api_names: return stream ? facts_.load_api_names(stream->facts, id, payload) : malformed();
     case payload_schema:
-      return while_open(
-          [&](Stream& stream) { facts_.load_payload_schema(stream.facts, process_id, payload); });
-    case batch: return while_open([&](Stream&) { load_batch(process, payload); });
-    case batch_part: return while_open([&](Stream&) { load_batch_part(process, frame); });
-    case clock:
-      return while_open(
-          [&](Stream& stream) { facts_.load_clock(stream.facts, process_id, payload); });
-    case statistics: return while_open([&](Stream&) { load_statistics(process, frame); });
-    case pc_sampling:
-      return while_open([&](Stream& stream) {
-        pc_samples_->load_sampling(stream.pc_samples, process.context, payload);
-      });
-    case pc_samples:
-      return while_open([&](Stream& stream) {
-        pc_samples_->load_samples(stream.pc_samples, stream.functions, process.context, payload);
-      });
-    case sass_metrics:
-      return while_open([&](Stream& stream) {
-        sass_metrics_->load_metrics(stream.sass_metrics, process.context, payload);
-      });
-    case sass_values:
-      return while_open([&](Stream& stream) {
-        sass_metrics_->load_values(stream.sass_metrics, stream.functions, process.context, payload);
-      });
+      return stream ? facts_.load_payload_schema(stream->facts, id, payload) : malformed();
+    case batch: return stream ? load_batch(process, payload) : malformed();
+    case batch_part: return stream ? load_batch_part(process, frame) : malformed();
+    case clock: return stream ? facts_.load_clock(stream->facts, id, payload) : malformed();
+    case statistics: return stream ? load_statistics(process, frame) : malformed();
+    case pc_sampling: return stream ? counters(wire::CodeKind::pc_samples) : malformed();
+    case pc_samples: return stream ? values(wire::CodeKind::pc_samples) : malformed();
+    case sass_metrics: return stream ? counters(wire::CodeKind::sass_metrics) : malformed();
+    case sass_values: return stream ? values(wire::CodeKind::sass_metrics) : malformed();
     case run:
-    case metrics: return count(process, malformed_frames);  // valid only in the run's own stream
+    case metrics: return malformed();  // valid only in the run's own stream
     case config:
     case arena:
     case counter_data:
@@ -208,7 +191,7 @@ void Loader::end_stream(Process& process) {
     parts_bytes_ -= held;
     count(process, malformed_frames);  // the rest of the batch never came
   }
-  if (sass_metrics_) sass_metrics_->end(process.stream->sass_metrics, process.context);
+  if (code_values_) code_values_->end(process.stream->code_values, process.context);
   process.stream.reset();
 }
 

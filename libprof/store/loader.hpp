@@ -17,17 +17,15 @@
 #include <string>
 #include <string_view>
 
-#include "libprof/store/code_functions.hpp"
+#include "libprof/store/code_value_writer.hpp"
 #include "libprof/store/counts.hpp"
 #include "libprof/store/diagnostic_writer.hpp"
 #include "libprof/store/fact_writer.hpp"
 #include "libprof/store/metric_writer.hpp"
 #include "libprof/store/object_names.hpp"
 #include "libprof/store/packed_rows.hpp"
-#include "libprof/store/pc_sample_writer.hpp"
 #include "libprof/store/process_writer.hpp"
 #include "libprof/store/run_writer.hpp"
-#include "libprof/store/sass_metric_writer.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "libprof/store/stream_tables.hpp"
 #include "libprof/store/string_writer.hpp"
@@ -154,9 +152,7 @@ class Loader {
   RunWriter run_;
   std::unique_ptr<StringWriter> strings_;
   std::unique_ptr<MetricWriter> metrics_;
-  std::unique_ptr<CodeFunctions> functions_;
-  std::unique_ptr<PcSampleWriter> pc_samples_;
-  std::unique_ptr<SassMetricWriter> sass_metrics_;
+  std::unique_ptr<CodeValueWriter> code_values_;
 };
 
 }  // namespace gpuprof::store

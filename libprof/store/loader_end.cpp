@@ -123,9 +123,7 @@ void Loader::finish() {
   // Nothing of ours may hold the file while the log is folded in.
   tables_->close();
   metrics_.reset();
-  pc_samples_.reset();
-  sass_metrics_.reset();
-  functions_.reset();
+  code_values_.reset();
   strings_.reset();
   // What follows runs much faster on a single file. Another process may have it open.
   still_open_ = !leave_log(std::chrono::milliseconds(200));

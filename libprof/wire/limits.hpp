@@ -40,13 +40,12 @@ inline constexpr std::uint32_t max_metrics = 1 << 16;
 // Texts in one list, in addition to one per range in the payload.
 inline constexpr std::uint32_t max_texts = 1 << 16;
 
-// Warp stall reasons; a chip has some 40.
-inline constexpr std::uint32_t max_stall_reasons = 1024;
 // Instructions, and functions, in one frame of PC samples or SASS metrics. A collector sends up to
 // 4096 at a time.
 inline constexpr std::uint32_t max_code_places = 1 << 16;
-// SASS metrics of a device; a collector names up to 14.
-inline constexpr std::uint32_t max_sass_metrics = 1024;
+// Stall reasons, or SASS metrics, of a device: a chip has some 40 reasons, and a collector names up
+// to 14 metrics.
+inline constexpr std::uint32_t max_code_counters = 1024;
 
 // Bytes of a batch that travels in parts, and of all incomplete ones together. Such a batch holds a
 // cubin, which becomes one value, and SQLite's limit for a value is 10^9 bytes.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <type_traits>
 
 #include "libprof/base/text.hpp"
 #include "libprof/wire/limits.hpp"
@@ -21,51 +22,23 @@ bool is_name(std::string_view name) {
 
 bool known(schema::Type type) { return type >= schema::Type::i8 && type <= schema::Type::text; }
 
-// Decodes a payload that is one list of at most `most` items of at least `item_size` bytes each,
-// with read(decoder, item).
-template <class Item, class Read>
-std::optional<std::vector<Item>> decode_list(std::span<const std::byte> payload,
-                                             std::size_t item_size, std::uint32_t most,
-                                             Read&& read) {
-  Decoder decoder(payload);
-  std::vector<Item> items;
-  const auto count = decoder.list_length(item_size, most);
-  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) read(decoder, items.emplace_back());
-  if (!decoder.ok()) return std::nullopt;
-  return items;
-}
-
 }  // namespace
 
-void encode(Encoder& encoder, const WireTable& table) {
-  encoder.integer(table.id).text(table.name).text(table.doc);
-  encoder.integer(static_cast<std::uint32_t>(table.columns.size()));
-  for (const WireColumn& column : table.columns) {
-    encoder.text(column.name)
-        .integer(static_cast<std::uint8_t>(column.type))
-        .integer(static_cast<std::uint8_t>(column.role))
-        .integer(column.width)
-        .integer(static_cast<std::uint8_t>(column.present))
-        .text(column.doc);
-  }
+template <class Coder>
+static void describe(Coder& coder, Coded<Coder, WireTable>& table) {
+  coder.all(table.id, table.name, table.doc);
+  coder.list(table.columns, max_columns, [&](auto& column) {
+    coder.all(column.name, column.type, column.role, column.width, column.present, column.doc);
+  });
 }
 
+void encode(Encoder& encoder, const WireTable& table) { describe(encoder, table); }
+
 std::optional<WireTable> decode_table(std::span<const std::byte> payload) {
-  Decoder decoder(payload);
-  WireTable table;
-  table.id = decoder.integer<std::uint32_t>();
-  table.name = decoder.text();
-  table.doc = decoder.text();
-  const auto count = decoder.list_length(13, max_columns);
+  auto table = decoded<WireTable>(payload);
+  if (!table) return std::nullopt;
   std::set<std::string> names;
-  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
-    WireColumn column;
-    column.name = decoder.text();
-    column.type = static_cast<schema::Type>(decoder.integer<std::uint8_t>());
-    column.role = static_cast<schema::Role>(decoder.integer<std::uint8_t>());
-    column.width = decoder.integer<std::uint16_t>();
-    column.present = decoder.integer<std::uint8_t>() != 0;
-    column.doc = decoder.text();
+  for (const WireColumn& column : table->columns) {
     const bool width_fits = column.type == schema::Type::blob
                                 ? column.width > 0
                                 : column.width == schema::width_of(column.type);
@@ -76,10 +49,9 @@ std::optional<WireTable> decode_table(std::span<const std::byte> payload) {
         !names.insert(lower(column.name)).second) {
       return std::nullopt;
     }
-    table.columns.push_back(std::move(column));
   }
-  if (!decoder.ok() || table.id == string_block || table.id == bytes_block ||
-      !is_name(table.name) || lower(table.name).starts_with("sqlite_") || table.columns.empty()) {
+  if (table->id == string_block || table->id == bytes_block || !is_name(table->name) ||
+      lower(table->name).starts_with("sqlite_") || table->columns.empty()) {
     return std::nullopt;
   }
   return table;
@@ -157,100 +129,64 @@ Hello decode_hello(std::span<const std::byte> payload) {
   return hello;
 }
 
-void encode(Encoder& encoder, const Clock& clock) {
-  encoder.integer(static_cast<std::uint32_t>(clock.moment))
-      .integer(clock.realtime)
-      .integer(clock.monotonic)
-      .integer(clock.cupti)
-      .integer(clock.monotonic_raw)
-      .integer(clock.ticks)
-      .integer(clock.realtime_error);
-}
-
-std::optional<Clock> decode_clock(std::span<const std::byte> payload) {
-  Decoder decoder(payload);
-  Clock clock;
-  clock.moment = static_cast<Clock::Moment>(decoder.integer<std::uint32_t>());
-  if (clock.moment > Clock::Moment::meanwhile) return std::nullopt;
-  clock.realtime = decoder.integer<std::int64_t>();
-  clock.monotonic = decoder.integer<std::int64_t>();
-  clock.cupti = decoder.integer<std::int64_t>();
-  if (!decoder.ok()) return std::nullopt;
-  if (decoder.remaining() == 0) return clock;
-  clock.monotonic_raw = decoder.integer<std::int64_t>();
-  clock.ticks = decoder.integer<std::int64_t>();
-  clock.realtime_error = decoder.integer<std::int64_t>();
-  if (!decoder.ok()) return std::nullopt;
-  return clock;
-}
-
-void encode(Encoder& encoder, std::span<const Statistic> statistics) {
-  encoder.integer(static_cast<std::uint32_t>(statistics.size()));
-  for (const Statistic& statistic : statistics) {
-    encoder.text(statistic.kind).text(statistic.name).integer(statistic.value);
+template <class Coder>
+static void describe(Coder& coder, Coded<Coder, Clock>& clock) {
+  coder.all(clock.moment, clock.realtime, clock.monotonic, clock.cupti);
+  if constexpr (std::is_same_v<Coder, Decoder>) {
+    if (coder.remaining() == 0) return;  // an older collector's
   }
+  coder.all(clock.monotonic_raw, clock.ticks, clock.realtime_error);
 }
 
-std::optional<std::vector<Statistic>> decode_statistics(std::span<const std::byte> payload) {
-  return decode_list<Statistic>(payload, 16, max_statistics,
-                                [](Decoder& decoder, Statistic& statistic) {
-                                  statistic.kind = decoder.text();
-                                  statistic.name = decoder.text();
-                                  statistic.value = decoder.integer<std::uint64_t>();
-                                });
+template <class Coder, class List>
+requires std::is_same_v<typename List::value_type, Statistic>
+static void describe(Coder& coder, List& statistics) {
+  coder.list(statistics, max_statistics,
+             [&](auto& statistic) { coder.all(statistic.kind, statistic.name, statistic.value); });
 }
 
-void encode(Encoder& encoder, std::span<const ApiName> names) {
-  encoder.integer(static_cast<std::uint32_t>(names.size()));
-  for (const ApiName& name : names) {
-    encoder.text(name.domain).integer(name.cbid).text(name.name);
-  }
+template <class Coder, class List>
+requires std::is_same_v<typename List::value_type, ApiName>
+static void describe(Coder& coder, List& names) {
+  coder.list(names, max_api_names,
+             [&](auto& name) { coder.all(name.domain, name.cbid, name.name); });
 }
 
-std::optional<std::vector<ApiName>> decode_api_names(std::span<const std::byte> payload) {
-  return decode_list<ApiName>(payload, 12, max_api_names, [](Decoder& decoder, ApiName& name) {
-    name.domain = decoder.text();
-    name.cbid = decoder.integer<std::uint32_t>();
-    name.name = decoder.text();
+template <class Coder>
+static void describe(Coder& coder, Coded<Coder, PayloadSchema>& schema) {
+  coder.all(schema.domain, schema.id);
+  coder.template as<std::uint32_t>(schema.is_enum);
+  coder.all(schema.size, schema.name);
+  coder.list(schema.entries, max_payload_entries, [&](auto& entry) {
+    coder.all(entry.name, entry.type, entry.flags, entry.length, entry.offset);
   });
 }
 
-void encode(Encoder& encoder, const PayloadSchema& schema) {
-  encoder.integer(schema.domain)
-      .integer(schema.id)
-      .integer(std::uint32_t{schema.is_enum})
-      .integer(schema.size)
-      .text(schema.name)
-      .integer(static_cast<std::uint32_t>(schema.entries.size()));
-  for (const PayloadEntry& entry : schema.entries) {
-    encoder.text(entry.name)
-        .integer(entry.type)
-        .integer(entry.flags)
-        .integer(entry.length)
-        .integer(entry.offset);
-  }
+void encode(Encoder& encoder, const Clock& clock) { describe(encoder, clock); }
+
+std::optional<Clock> decode_clock(std::span<const std::byte> payload) {
+  const auto clock = decoded<Clock>(payload);
+  return clock && clock->moment <= Clock::Moment::meanwhile ? clock : std::nullopt;
 }
 
+void encode(Encoder& encoder, std::span<const Statistic> statistics) {
+  describe(encoder, statistics);
+}
+
+std::optional<std::vector<Statistic>> decode_statistics(std::span<const std::byte> payload) {
+  return decoded<std::vector<Statistic>>(payload);
+}
+
+void encode(Encoder& encoder, std::span<const ApiName> names) { describe(encoder, names); }
+
+std::optional<std::vector<ApiName>> decode_api_names(std::span<const std::byte> payload) {
+  return decoded<std::vector<ApiName>>(payload);
+}
+
+void encode(Encoder& encoder, const PayloadSchema& schema) { describe(encoder, schema); }
+
 std::optional<PayloadSchema> decode_payload_schema(std::span<const std::byte> payload) {
-  Decoder decoder(payload);
-  PayloadSchema schema;
-  schema.domain = decoder.integer<std::uint32_t>();
-  schema.id = decoder.integer<std::uint64_t>();
-  schema.is_enum = decoder.integer<std::uint32_t>() != 0;
-  schema.size = decoder.integer<std::uint64_t>();
-  schema.name = decoder.text();
-  const auto count = decoder.list_length(36, max_payload_entries);
-  for (std::uint32_t i = 0; i < count && decoder.ok(); ++i) {
-    PayloadEntry entry;
-    entry.name = decoder.text();
-    entry.type = decoder.integer<std::uint64_t>();
-    entry.flags = decoder.integer<std::uint64_t>();
-    entry.length = decoder.integer<std::uint64_t>();
-    entry.offset = decoder.integer<std::uint64_t>();
-    schema.entries.push_back(std::move(entry));
-  }
-  if (!decoder.ok()) return std::nullopt;
-  return schema;
+  return decoded<PayloadSchema>(payload);
 }
 
 }  // namespace gpuprof::wire

@@ -9,6 +9,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/file_name.hpp"
 #include "libprof/record/launch/frame_queue.hpp"
+#include "libprof/wire/code_values.hpp"
 #include "libprof/wire/measures.hpp"
 #include "libprof/wire/messages.hpp"
 #include "tests/fuzz/support.hpp"
@@ -32,6 +33,19 @@ void there_and_back(Payload payload, std::optional<Value> (*decode)(Payload), co
   const std::vector<std::byte> once = encoded(*value);
   const std::optional<Value> again = decode(once);
   if (!again || encoded(*again) != once) finding(std::string(what) + " changes on its way");
+}
+
+void code_values(Payload payload, wire::CodeKind kind) {
+  if (const auto values = wire::decode_code_values(kind, payload)) {
+    const std::vector<std::byte> once = encoded(*values);
+    if (encoded(wire::decode_code_values(kind, once).value()) != once) finding("values change");
+  }
+  if (const auto counters = wire::decode_code_counters(kind, payload)) {
+    const std::vector<std::byte> once = encoded(*counters);
+    if (encoded(wire::decode_code_counters(kind, once).value()) != once) {
+      finding("counters change");
+    }
+  }
 }
 
 void fields(Payload payload) {
@@ -162,8 +176,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 9: fuzz::fields(payload); break;
     case 10:
     case 11: assembly(payload, 1 + how / 16); break;
-    case 12:
-    case 13: queue(payload, how & 16, how & 32 ? 0 : how & 64 ? 1024 : 1 << 20); break;
+    case 12: queue(payload, how & 16, how & 32 ? 0 : how & 64 ? 1024 : 1 << 20); break;
+    case 13:
+      code_values(payload, how & 16 ? wire::CodeKind::pc_samples : wire::CodeKind::sass_metrics);
+      break;
     case 14: there_and_back(payload, wire::decode_payload_schema, "a payload's layout"); break;
     default: file_name(as_text(input.subspan(1)));
   }

@@ -66,9 +66,8 @@ TEST_CASE("the design's table of limits is that of the code") {
   LIMIT(max_callback_id);
   LIMIT(max_metrics);
   LIMIT(max_texts);
-  LIMIT(max_stall_reasons);
   LIMIT(max_code_places);
-  LIMIT(max_sass_metrics);
+  LIMIT(max_code_counters);
   LIMIT(max_code_contexts);
   LIMIT(max_code_functions);
   LIMIT(max_name);

@@ -1,7 +1,7 @@
 #include "libprof/collect/extra/pc_sampler.hpp"
 
 #include <algorithm>
-#include <map>
+#include <span>
 #include <utility>
 
 #include "libprof/base/text.hpp"
@@ -126,7 +126,7 @@ void PcSampler::begin(Context& context) {
     return fails({why_refused(cupti_, "cuptiPCSamplingEnable", enabled),
                   enabled == CUPTI_ERROR_INVALID_OPERATION});
   }
-  std::vector<wire::StallReason> reasons;
+  std::vector<wire::CodeCounter> reasons;
   std::uint64_t period = 0;
   auto failure = find_reasons(context, reasons);
   if (!failure) failure = configure(context, reasons, period);
@@ -136,11 +136,12 @@ void PcSampler::begin(Context& context) {
   }
   context.state = State::sampled;
   wire::Encoder encoder;
-  encode(encoder, wire::PcSampling{.context = context.id,
-                                   .device = context.device,
-                                   .period = period,
-                                   .serialized = settings_.serialized,
-                                   .reasons = reasons});
+  encode(encoder, wire::CodeCounters{.kind = wire::CodeKind::pc_samples,
+                                     .context = context.id,
+                                     .device = context.device,
+                                     .period = period,
+                                     .serialized = settings_.serialized,
+                                     .counters = reasons});
   channel_.send(wire::FrameType::pc_sampling, encoder);
 }
 
@@ -158,7 +159,7 @@ bool PcSampler::disable(Context& context) {
 
 // The wanted reasons.
 std::optional<PcSampler::Failure> PcSampler::find_reasons(Context& context,
-                                                          std::vector<wire::StallReason>& reasons) {
+                                                          std::vector<wire::CodeCounter>& reasons) {
   auto number = params_of<CUpti_PCSamplingGetNumStallReasonsParams>(
       CUpti_PCSamplingGetNumStallReasonsParamsSize, context.handle);
   std::size_t count = 0;
@@ -189,7 +190,7 @@ std::optional<PcSampler::Failure> PcSampler::find_reasons(Context& context,
     if (!name.ends_with(schema::not_issued_suffix)) {
       known += (known.empty() ? "" : ", ") + name.substr(schema::stall_prefix.size());
     }
-    if (is_wanted(settings_.reasons, name)) reasons.push_back({indexes[i], std::move(name)});
+    if (is_wanted(settings_.reasons, name)) reasons.push_back({indexes[i], std::move(name), ""});
   }
   if (reasons.empty()) {
     return Failure{"the device has none of the stall reasons that were named; it has " + known};
@@ -210,11 +211,11 @@ int PcSampler::period_of(const Context& context) {
 }
 
 std::optional<PcSampler::Failure> PcSampler::configure(
-    Context& context, const std::vector<wire::StallReason>& reasons, std::uint64_t& period) {
+    Context& context, const std::vector<wire::CodeCounter>& reasons, std::uint64_t& period) {
   context.read = std::make_unique<PcData>(reasons.size());
   context.rest = std::make_unique<PcData>(reasons.size());
   std::vector<std::uint32_t> indexes;
-  for (const wire::StallReason& reason : reasons) indexes.push_back(reason.index);
+  for (const wire::CodeCounter& reason : reasons) indexes.push_back(reason.index);
   std::vector<CUpti_PCSamplingConfigurationInfo> infos;
   const auto add = [&](CUpti_PCSamplingConfigurationAttributeType type) -> auto& {
     infos.emplace_back();
@@ -303,38 +304,24 @@ void PcSampler::read(Context& context) {
 }
 
 void PcSampler::send(const Context& context, const CUpti_PCSamplingData& data) {
-  wire::PcSamples samples{.context = context.id,
-                          .device = context.device,
-                          .total = data.totalSamples,
-                          .dropped = data.droppedSamples,
-                          .others = data.nonUsrKernelsTotalSamples,
-                          .overflow = data.hardwareBufferFull != 0,
-                          .functions = {},
-                          .places = {},
-                          .counts = {}};
+  wire::CodeValues samples{.kind = wire::CodeKind::pc_samples,
+                           .context = context.id,
+                           .device = context.device,
+                           .total = data.totalSamples,
+                           .dropped = data.droppedSamples,
+                           .others = data.nonUsrKernelsTotalSamples,
+                           .overflow = data.hardwareBufferFull != 0};
   const std::size_t count = std::min(data.totalNumPcs, data.collectNumPcs);
   if (count == 0 && samples.total == 0 && samples.dropped == 0 && !samples.overflow) return;
-  std::map<std::pair<std::uint64_t, std::string_view>, std::uint32_t> functions;
-  for (std::size_t i = 0; i < count; ++i) {
-    const CUpti_PCSamplingPCData& pc = data.pPcData[i];
-    const std::string_view name = pc.functionName ? pc.functionName : "";
-    const auto [function, fresh] = functions.try_emplace({pc.cubinCrc, name}, 0);
-    if (fresh) {
-      samples.functions.push_back({pc.cubinCrc, std::string(name)});
-      function->second = static_cast<std::uint32_t>(samples.functions.size());
-    }
-    wire::PcPlace place{.function = function->second,
-                        .correlation = settings_.serialized ? pc.correlationId : 0,
-                        .offset = pc.pcOffset,
-                        .first = static_cast<std::uint32_t>(samples.counts.size()),
-                        .counts = 0};
-    for (std::size_t j = 0; j < pc.stallReasonCount; ++j) {
-      const CUpti_PCSamplingStallReason& reason = pc.stallReason[j];
+  wire::PlaceList places(samples);
+  for (const CUpti_PCSamplingPCData& pc : std::span(data.pPcData, count)) {
+    wire::CodePlace place{.correlation = settings_.serialized ? pc.correlationId : 0,
+                          .offset = pc.pcOffset};
+    for (const auto& reason : std::span(pc.stallReason, pc.stallReasonCount)) {
       if (reason.samples == 0) continue;
-      samples.counts.push_back({reason.pcSamplingStallReasonIndex, reason.samples});
-      ++place.counts;
+      place.values.push_back({reason.pcSamplingStallReasonIndex, reason.samples});
     }
-    if (place.counts > 0) samples.places.push_back(place);
+    places.add(pc.cubinCrc, pc.functionName, std::move(place));
   }
   wire::Encoder encoder;
   encode(encoder, samples);

@@ -1,6 +1,6 @@
 // PC sampling: at regular cycles, CUPTI records where the warps of a context are and what they are
 // waiting for. This class turns it on for each context and reads it at intervals; the samples are
-// sent unchanged, in dedicated frames (wire/pc_samples.hpp).
+// sent unchanged, in dedicated frames (wire/code_values.hpp).
 //
 // Sampling that is turned on while kernels are being launched does not work and cannot be turned
 // off again (13.5, H200): launches wait meanwhile.
@@ -33,9 +33,9 @@
 #include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/extra/context_collector.hpp"
 #include "libprof/collect/extra/launch_gate.hpp"
+#include "libprof/wire/code_values.hpp"
 #include "libprof/wire/codec.hpp"
 #include "libprof/wire/messages.hpp"
-#include "libprof/wire/pc_samples.hpp"
 
 namespace gpuprof::collect {
 
@@ -100,9 +100,9 @@ class PcSampler : public CollectorOf<PcContext> {
     std::string why;
     bool may_pass = false;
   };
-  std::optional<Failure> find_reasons(Context& context, std::vector<wire::StallReason>& reasons);
+  std::optional<Failure> find_reasons(Context& context, std::vector<wire::CodeCounter>& reasons);
   int period_of(const Context& context);
-  std::optional<Failure> configure(Context& context, const std::vector<wire::StallReason>& reasons,
+  std::optional<Failure> configure(Context& context, const std::vector<wire::CodeCounter>& reasons,
                                    std::uint64_t& period);
   void refuse(Context& context, const std::string& why) override;
   // Unread samples at the end of a module could be attributed to a module loaded at the same place

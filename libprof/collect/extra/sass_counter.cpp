@@ -73,7 +73,10 @@ void SassCounter::begin(Context& context) {
   }
   if (chosen_) context.launches.emplace(context.device, context.id);
   wire::Encoder encoder;
-  encode(encoder, wire::SassMetrics{context.id, context.device, device.metrics});
+  encode(encoder, wire::CodeCounters{.kind = wire::CodeKind::sass_metrics,
+                                     .context = context.id,
+                                     .device = context.device,
+                                     .counters = device.metrics});
   channel_.send(wire::FrameType::sass_metrics, encoder);
   context.state.store(State::counted);
 }
@@ -96,7 +99,7 @@ SassCounter::Result SassCounter::find_metrics(const Context& context, Device& de
   for (const CUpti_SassMetrics_MetricDetails& metric : all) {
     const std::string name = metric.pMetricName ? metric.pMetricName : "";
     if (std::ranges::find(wanted_, name) == wanted_.end()) continue;
-    device.metrics.push_back({name, metric.pMetricDescription ? metric.pMetricDescription : ""});
+    device.metrics.push_back({0, name, metric.pMetricDescription ? metric.pMetricDescription : ""});
     device.ids.push_back(metric.metricId);
   }
   return {"", CUPTI_SUCCESS};
@@ -141,7 +144,7 @@ void SassCounter::end(Context& context) {
   disable(context);
   if (context.whole) {
     wire::Encoder encoder;
-    encode(encoder, wire::SassValues{context.id, 0, {}, {}, {}});
+    encode(encoder, wire::CodeValues{.kind = wire::CodeKind::sass_metrics, .context = context.id});
     channel_.send(wire::FrameType::sass_values, encoder);
   }
 }
@@ -206,37 +209,21 @@ void SassCounter::read(Context& context, std::uint32_t correlation, bool keep) {
 void SassCounter::send(const Context& context, const Device& device,
                        std::span<const CUpti_SassMetrics_Data> instructions, std::size_t values,
                        std::uint32_t correlation) {
-  wire::SassValues sent{.context = context.id,
-                        .correlation = correlation,
-                        .functions = {},
-                        .places = {},
-                        .values = {}};
-  std::map<std::pair<std::uint64_t, std::string_view>, std::uint32_t> functions;
+  wire::CodeValues sent{
+      .kind = wire::CodeKind::sass_metrics, .context = context.id, .correlation = correlation};
+  wire::PlaceList places(sent);
   for (const CUpti_SassMetrics_Data& instruction : instructions) {
-    wire::SassPlace place{.function = 0,
-                          .offset = instruction.pcOffset,
-                          .first = static_cast<std::uint32_t>(sent.values.size()),
-                          .count = 0};
     std::vector<std::uint64_t> sums(device.ids.size());
     for (const auto& value : std::span(instruction.pInstanceValues, values)) {
       const auto id = std::ranges::find(device.ids, value.metricId);
       if (id == device.ids.end()) continue;
       sums[static_cast<std::size_t>(id - device.ids.begin())] += value.value;
     }
+    wire::CodePlace place{.offset = instruction.pcOffset};
     for (std::size_t i = 0; i < sums.size(); ++i) {
-      if (sums[i] == 0) continue;
-      sent.values.push_back({static_cast<std::uint32_t>(i + 1), sums[i]});
-      ++place.count;
+      if (sums[i] != 0) place.values.push_back({static_cast<std::uint32_t>(i + 1), sums[i]});
     }
-    if (place.count == 0) continue;
-    const std::string_view name = instruction.functionName ? instruction.functionName : "";
-    const auto [function, fresh] = functions.try_emplace({instruction.cubinCrc, name}, 0);
-    if (fresh) {
-      sent.functions.push_back({instruction.cubinCrc, std::string(name)});
-      function->second = static_cast<std::uint32_t>(sent.functions.size());
-    }
-    place.function = function->second;
-    sent.places.push_back(place);
+    places.add(instruction.cubinCrc, instruction.functionName, std::move(place));
   }
   if (sent.places.empty()) return;
   wire::Encoder encoder;

@@ -1,6 +1,6 @@
 // SASS metrics: CUPTI inserts code next to the instructions of each launched kernel, which counts
 // what they do. This class turns that on for each context, reads the counts, and sends them
-// unchanged in dedicated frames (wire/sass_metrics.hpp).
+// unchanged in dedicated frames (wire/code_values.hpp).
 //
 // The counts cover all launches in the context together, and are read where they would be lost:
 // before a module is unloaded, before the context ends, and when the process does. Not in between:
@@ -37,9 +37,9 @@
 #include "libprof/collect/extra/chosen_launches.hpp"
 #include "libprof/collect/extra/context_collector.hpp"
 #include "libprof/collect/extra/sass_configuration.hpp"
+#include "libprof/wire/code_values.hpp"
 #include "libprof/wire/codec.hpp"
 #include "libprof/wire/messages.hpp"
-#include "libprof/wire/sass_metrics.hpp"
 
 namespace gpuprof::collect {
 
@@ -85,10 +85,10 @@ class SassCounter : public CollectorOf<SassContext> {
   using Hold = ChosenLaunches::Hold;
 
   struct Device {
-    std::size_t counted = 0;                // metrics that CUPTI counts
-    bool has_all = false;                   // including all wanted metrics
-    std::vector<wire::SassMetric> metrics;  // the wanted ones that it has
-    std::vector<std::uint64_t> ids;         // CUPTI's ids of `metrics`
+    std::size_t counted = 0;                 // metrics that CUPTI counts
+    bool has_all = false;                    // including all wanted metrics
+    std::vector<wire::CodeCounter> metrics;  // the wanted ones that it has
+    std::vector<std::uint64_t> ids;          // CUPTI's ids of `metrics`
   };
   // The outcome of a call.
   struct Result {
