@@ -72,7 +72,8 @@ bool is_listed(const std::array<std::string_view, N>& names, std::string_view na
 }
 
 // SQLite counts the memory of all connections in the process. The largest file decides the limit,
-// so that none is too large to be read alongside a smaller one.
+// so that none is too large to be read alongside a smaller one, unless limit_memory() set a lower
+// one. Without files there is only the latter.
 class Memory {
  public:
   static Memory& of_process() {
@@ -82,15 +83,17 @@ class Memory {
   void need(std::int64_t bytes) {
     const std::lock_guard lock(mutex_);
     needed_ = std::max(needed_, bytes);
-    sqlite3_hard_heap_limit64(std::min(needed_, most_));
+    apply();
   }
   void limit(std::int64_t bytes) {
     const std::lock_guard lock(mutex_);
     most_ = std::min(most_, bytes);
-    sqlite3_hard_heap_limit64(most_);
+    apply();
   }
 
  private:
+  void apply() const { sqlite3_hard_heap_limit64(needed_ ? std::min(needed_, most_) : most_); }
+
   std::mutex mutex_;
   std::int64_t needed_ = 0, most_ = std::numeric_limits<std::int64_t>::max();
 };

@@ -66,29 +66,19 @@ class Guard {
   // Whether the user has run a query: an error may then not be the file's fault.
   bool hears_user() const { return hears_; }
 
-  // While this object lives, the connection may ATTACH.
-  class Attaching {
+  // While the result lives, the connection may ATTACH, or statements may only SELECT.
+  class During {
    public:
-    explicit Attaching(Guard& guard) : guard_(guard) { guard_.attaching_ = true; }
-    ~Attaching() { guard_.attaching_ = false; }
-    Attaching(const Attaching&) = delete;
-    Attaching& operator=(const Attaching&) = delete;
+    explicit During(bool& flag) : flag_(flag) { flag_ = true; }
+    ~During() { flag_ = false; }
+    During(const During&) = delete;
+    During& operator=(const During&) = delete;
 
    private:
-    Guard& guard_;
+    bool& flag_;
   };
-
-  // While this object lives, statements may only SELECT.
-  class Asking {
-   public:
-    explicit Asking(Guard& guard) : guard_(guard) { guard_.asking_ = true; }
-    ~Asking() { guard_.asking_ = false; }
-    Asking(const Asking&) = delete;
-    Asking& operator=(const Asking&) = delete;
-
-   private:
-    Guard& guard_;
-  };
+  During attaching() { return During(attaching_); }
+  During asking() { return During(asking_); }
 
   // While this object lives, a statement may create this table, index or view in the main database
   // and do nothing else.

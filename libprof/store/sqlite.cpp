@@ -207,7 +207,7 @@ Statement Database::ask(std::string_view sql, bool endless) {
   const auto refuse = [&](const std::string& why) { throw Error(why, hint, ExitCode::bad_option); };
   if (sql.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) refuse("too long");
   if (sql.find('\0') != sql.npos) refuse("there is a NUL in it, where SQLite would stop");
-  const Guard::Asking asking(connection.guard_);
+  const auto asking = connection.guard_.asking();
   Statement question;
   question.connection_ = connection_;
   while (!sql.empty()) {
@@ -325,7 +325,7 @@ void Database::attach(const Database& other, const std::string& name) {
   auto files = std::make_unique<ConfinedFiles>(base_vfs(mode), other.connection_->options_.damaged);
   if (mode == Mode::untouched_with_log) read_log_alone(connection.handle_);
   {
-    const Guard::Attaching attaching(connection.guard_);
+    const auto attaching = connection.guard_.attaching();
     Statement attach = prepare("ATTACH ?1 AS " + name);
     attach.bind(1, uri(other.path(), mode, files->name())).run();
   }
