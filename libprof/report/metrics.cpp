@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "libprof/base/error.hpp"
 #include "libprof/read/blob.hpp"
@@ -61,7 +63,9 @@ ValueRow our_row(Session& session, const store::Statement& row) {
   const NamedMetric& metric = session.named_metrics().at(row.integer(1));
   ValueRow result{.measure = {.is_metric = !metric.is_event, .id = row.integer(1)}};
   result.measure.named = &metric;
-  result.value = stored_value(metric.kind, row.real(2));
+  // SQLite stores NaN as NULL.
+  const double value = row.is_null(2) ? std::numeric_limits<double>::quiet_NaN() : row.real(2);
+  result.value = stored_value(metric.kind, value);
   result.invalid = std::holds_alternative<std::monostate>(result.value);
   return result;
 }
@@ -79,6 +83,8 @@ std::string level_name(std::uint64_t level) {
 }  // namespace
 
 Value stored_value(MetricKind kind, double value) {
+  const bool real = kind == MetricKind::real || kind == MetricKind::percent;
+  if (real && !std::isfinite(value)) return value;
   const auto bits = schema::nvprof_bits(kind, value);
   return bits ? to_value(kind, *bits) : Value();
 }

@@ -44,7 +44,8 @@ struct Measure {
 // monostate: no value, or a value of unknown kind.
 using Value = std::variant<std::monostate, std::uint64_t, double>;
 
-// The value as METRIC_VALUE stores it; monostate if nvprof could not have stored such a number.
+// A value of METRIC_VALUE in nvprof's form, which has infinities and NaN only if `kind` is a
+// double; monostate: not such a number.
 Value stored_value(MetricKind kind, double value);
 
 // "126.48GB/s", "Low (3)", "44.30%" in a column of `width`; in CSV with six decimals. `nothing` if
