@@ -561,6 +561,50 @@ class Kineto(Import):
         ran = self.gpuprof("-i", "run.sqlite", "--print-gpu-trace", "--print-nvtx-summary")
         self.assertRegex(ran.stderr, r"\(1 2 3\) +\(32 1 1\) +32 +- +- +- ")
 
+    def test_traces_of_amd_gpus(self):
+        """HIP's numbers of functions and copies are not CUDA's."""
+        copy = {"ph": "X", "cat": "gpu_memcpy", "pid": 0, "tid": 7, "dur": 1.5}
+        names = ["Memcpy HtoD (Host -> Device)", "Memcpy <unknown> (? -> ?)",
+                 *(f"Memcpy {kind} (0x7f40 -> 0x7f80)" for kind in range(6))]  # fmt: skip
+        self.trace(
+            [
+                # As HIP's, `cid` 211 would be another function, and `kind` 2 another direction.
+                self.call(name="hipMemcpyWithStream", args={
+                    "cid": 211, "correlation": 8, "src": "0x7f40", "dst": "0x7f80",
+                    "bytes": "4096", "kind": "2"}),
+                self.call(name="hipLaunchKernel", ts=12, args={"cid": 1, "correlation": 9}),
+                *({**copy, "name": name, "ts": 20 + at, "args": {
+                    "device": 0, "stream": 3, "correlation": 8, "kind": "HtoD", "bytes": 4096}}
+                  for at, name in enumerate(names)),
+                {**copy, "cat": "gpu_memset", "name": "Memset (Device)", "ts": 40, "args": {
+                    "device": 0, "stream": 3, "correlation": 10, "kind": "Device"}},
+            ],
+            deviceProperties=[{"id": 0, "name": "AMD Instinct MI300X", "computeMajor": 9,
+                               "computeMinor": 4, "warpSize": 64, "numSms": 304,
+                               "maxSharedMemoryPerMultiProcessor": 65536}],
+        )  # fmt: skip
+        self.assertIn("nothing lost", self.imported("trace.json").stderr)
+        self.assertEqual(
+            self.query("run.sqlite", "SELECT name, domain FROM api_calls ORDER BY start"),
+            [("hipMemcpyWithStream", "runtime"), ("hipLaunchKernel", "runtime")],
+        )
+        self.assertEqual(self.query("run.sqlite", "SELECT count(*) FROM api_calls WHERE cbid < 32768"),
+                         [(0,)])  # fmt: skip
+        kinds = ["HtoD", "unknown", "HtoH", "HtoD", "DtoH", "DtoD", "unknown", "unknown"]
+        self.assertEqual(
+            self.query("run.sqlite", "SELECT kind, src_memory, dst_memory FROM memcpys "
+                       "ORDER BY start"),
+            [(kind, "unknown", "Device" if at == 0 else "unknown")
+             for at, kind in enumerate(kinds)],
+        )  # fmt: skip
+        self.assertEqual(self.query("run.sqlite", "SELECT bytes, memory FROM memsets"),
+                         [(None, "Device")])  # fmt: skip
+        self.assertEqual(
+            self.query("run.sqlite", "SELECT numThreadsPerWarp, numMultiprocessors, "
+                       "maxSharedMemoryPerMultiprocessor FROM CUPTI_ACTIVITY_KIND_DEVICE"),
+            [(64, 304, 65536)],
+        )  # fmt: skip
+
     def test_old_traces(self):
         """Without a base, in an array, with times of day or from zero."""
         text = json.dumps([self.kernel(cat="Kernel", ts="@", pid=1)])

@@ -79,7 +79,12 @@ std::int64_t number_of(std::span<const schema::EnumValue> values, std::string_vi
   return 0;  // unknown
 }
 
-// "Memcpy HtoD (Pageable -> Device)", "Memset (Device)", "[CUDA memcpy HtoD]".
+// hipMemcpyKind, whose numbers are not CUPTI's.
+constexpr std::array<std::string_view, 4> hip_copies{"HtoH", "HtoD", "DtoH", "DtoD"};
+
+// "Memcpy HtoD (Pageable -> Device)", "Memset (Device)", "[CUDA memcpy HtoD]"; of HIP also
+// "Memcpy HtoD (Host -> Device)", where the kind of the host's memory is unknown, and
+// "Memcpy 1 (0x7f40 -> 0x7f80)".
 struct MemoryName {
   std::int64_t copy = 0;
   std::optional<std::int64_t> from, to;  // nullopt: unknown
@@ -87,8 +92,14 @@ struct MemoryName {
 MemoryName memory_name(std::string_view name) {
   MemoryName found;
   const std::size_t opens = std::min(name.find('('), name.size());
+  std::string_view copy = name.substr(0, opens);
+  constexpr std::string_view of_hip = "Memcpy ";
+  if (copy.size() == of_hip.size() + 2 && copy.starts_with(of_hip)) {  // "Memcpy 1 "
+    const auto number = static_cast<std::size_t>(copy[of_hip.size()] - '0');
+    if (number < hip_copies.size()) copy = hip_copies[number];
+  }
   for (const schema::EnumValue& value : schema::enums::CUpti_ActivityMemcpyKind) {
-    if (name.substr(0, opens).find(value.name) != std::string_view::npos) found.copy = value.value;
+    if (copy.find(value.name) != std::string_view::npos) found.copy = value.value;
   }
   const std::string_view kinds = name.substr(opens);
   if (kinds.empty()) return found;

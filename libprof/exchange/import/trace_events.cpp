@@ -192,7 +192,8 @@ class Handler : public Json::json_sax_t {
             Names{"warpSize", &device.warp_size}, Names{"numSms", &device.multiprocessors},
             Names{"sharedMemPerBlock", &device.shared_memory_per_block},
             Names{"regsPerMultiprocessor", &device.registers},
-            Names{"sharedMemPerMultiprocessor", &device.shared_memory}});
+            Names{"sharedMemPerMultiprocessor", &device.shared_memory},
+            Names{"maxSharedMemoryPerMultiProcessor", &device.shared_memory}});  // of HIP
       }
       default: return nullptr;
     }
