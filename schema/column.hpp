@@ -2,6 +2,8 @@
 // only; everything that reads or writes rows is derived from it.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -202,6 +204,15 @@ struct Table {
   bool is_view = false;              // an empty view replaces the table
   Traits traits = {};
 };
+
+// Lists of tables as one.
+template <std::size_t... Sizes>
+constexpr auto joined(const std::array<const Table*, Sizes>&... lists) {
+  std::array<const Table*, (Sizes + ...)> all{};
+  auto next = all.begin();
+  ((next = std::copy(lists.begin(), lists.end(), next)), ...);
+  return all;
+}
 
 // Whether collectors may send rows of it.
 constexpr bool takes_records(const Table& table) {

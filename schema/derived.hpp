@@ -399,11 +399,15 @@ inline constexpr Table pm_kernel{
     .origin = Origin::computed,
     .row_doc = row_id_doc};
 
-inline constexpr std::array derived{
-    &nvtx_path,    &launch_range,   &range_time,   &device_time,    &stream_time,
-    &gpu_gap,      &copy_time,      &launch_shape, &kernel_time,    &api_time,
-    &launch_time,  &occupancy_time, &memory_use,   &process_memory, &memory_maximum,
-    &memory_owner, &step,           &pm_kernel,    &timeline_table, &timeline_name,
-    &timeline_row, &timeline_block};
+// In documentation order; pm_kernel comes with the tables of PM samples.
+inline constexpr std::array derived_tables{
+    &nvtx_path,  &launch_range,   &range_time,     &device_time,  &stream_time, &gpu_gap,
+    &copy_time,  &launch_shape,   &kernel_time,    &api_time,     &launch_time, &occupancy_time,
+    &memory_use, &process_memory, &memory_maximum, &memory_owner, &step};
+inline constexpr std::array timeline_tables{&timeline_table, &timeline_name, &timeline_row,
+                                            &timeline_block};
+
+// All that is computed from a whole file, and again for a part of it.
+inline constexpr auto derived = joined(derived_tables, std::array{&pm_kernel}, timeline_tables);
 
 }  // namespace gpuprof::schema::tables

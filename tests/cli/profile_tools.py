@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import sqlite3
 import subprocess
 import tempfile
@@ -58,9 +59,11 @@ def rows(connection, table):
 
 
 # Recomputed from the content of the part.
-DERIVED = ("NVTX_PATH", "LAUNCH_RANGE", "RANGE_TIME", "DEVICE_TIME", "STREAM_TIME", "GPU_GAP",
-           "COPY_TIME", "LAUNCH_SHAPE", "KERNEL_TIME", "API_TIME", "LAUNCH_TIME", "OCCUPANCY_TIME",
-           "MEMORY_USE", "PROCESS_MEMORY", "MEMORY_MAXIMUM", "MEMORY_OWNER", "STEP")  # fmt: skip
+DERIVED = tuple(
+    name
+    for name in re.findall(r'\.name = "(\w+)"', (SOURCE / "schema/derived.hpp").read_text())
+    if name != "PM_KERNEL"  # only if there are PM samples
+)
 
 
 class Whole:

@@ -11,28 +11,11 @@ import subprocess
 import tempfile
 import unittest
 
+from profile_tools import DERIVED
+
 GPUPROF = os.environ.get("GPUPROF")
 CAPTURES = pathlib.Path(__file__).parents[1] / "captures"
-COMPUTED = (
-    "NVTX_RANGE",
-    "NVTX_PATH",
-    "LAUNCH_RANGE",
-    "RANGE_TIME",
-    "DEVICE_TIME",
-    "STREAM_TIME",
-    "GPU_GAP",
-    "COPY_TIME",
-    "LAUNCH_SHAPE",
-    "KERNEL_TIME",
-    "API_TIME",
-    "LAUNCH_TIME",
-    "OCCUPANCY_TIME",
-    "MEMORY_USE",
-    "PROCESS_MEMORY",
-    "MEMORY_MAXIMUM",
-    "MEMORY_OWNER",
-    "STEP",
-)
+COMPUTED = ("NVTX_RANGE", *DERIVED)
 
 
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")
