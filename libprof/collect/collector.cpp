@@ -193,17 +193,6 @@ void Collector::on_profiler_call(bool starts, const CUpti_CallbackData& call) {
 
 // --- our own thread
 
-void* Collector::thread_entry(void* argument) noexcept {
-  auto& self = *static_cast<Collector*>(argument);
-  try {
-    self.thread_main();
-  } catch (...) {
-  }
-  self.thread_runs_.store(false);
-  self.thread_runs_.notify_all();
-  return nullptr;
-}
-
 void Collector::thread_main() {
   buffers_.leave_out_this_thread();
   const auto flush_ms =

@@ -94,7 +94,6 @@ class Collector {
   static void after_fork() noexcept;
   static void forked() noexcept;
   static void exit_handler() noexcept;
-  static void* thread_entry(void* self) noexcept;
 
   // false: it failed; see why_not_.
   bool set_up(const char* socket_path);
@@ -142,7 +141,7 @@ class Collector {
   std::string why_not_;      // guarded by starting_
   bool handlers_ = false;    // those for fork and exit are registered
   bool begun_late_ = false;  // CUDA was in use before this trace
-  std::atomic<bool> thread_runs_{false};
+  OwnThread thread_;
   std::mutex loader_;  // held while a thread of ours uses the dynamic loader; blocks fork
   Channel channel_;
   wire::Fields config_;

@@ -112,8 +112,7 @@ bool Collector::set_up(const char* socket_path) {
     std::atexit(&exit_handler);
     std::at_quick_exit(&exit_handler);
   }
-  thread_runs_.store(true);
-  if (!start_thread(&thread_entry, this)) thread_runs_.store(false);
+  thread_.start<&Collector::thread_main>(this);
   return true;
 }
 
@@ -145,7 +144,7 @@ void Collector::end() noexcept {
     state_.store(State::stopped);
   }
   channel_.shut();  // which wakes our thread
-  thread_runs_.wait(true);
+  thread_.wait();
   if (tracker_) tracker_->stop();
   left ? metrics_.remove(users_patience) : metrics_.keep();
   by_context_.remove(users_patience, &ContextCollectors::held);

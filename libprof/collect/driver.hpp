@@ -21,6 +21,33 @@ void find_driver();
 // threads.
 bool start_thread(void* (*body)(void*), void* argument);
 
+// One such thread, which may be started again when it has ended.
+class OwnThread {
+ public:
+  // Runs (self->*Main)() on it, which an exception ends. If there is no thread, nothing is run.
+  template <auto Main, class Self>
+  void start(Self* self) {
+    self_ = self;
+    runs_.store(true);
+    const auto entry = [](void* argument) -> void* {
+      auto& thread = *static_cast<OwnThread*>(argument);
+      try {
+        (static_cast<Self*>(thread.self_)->*Main)();
+      } catch (...) {
+      }
+      thread.runs_.store(false);
+      thread.runs_.notify_all();
+      return nullptr;
+    };
+    if (!start_thread(entry, this)) runs_.store(false);
+  }
+  void wait() const { runs_.wait(true); }
+
+ private:
+  void* self_ = nullptr;
+  std::atomic<bool> runs_{false};
+};
+
 // The contexts of the process, as reported by CUPTI's resource callbacks. Any thread.
 class Contexts {
  public:

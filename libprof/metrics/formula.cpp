@@ -54,24 +54,15 @@ class Formula::Parser {
 
   void add(char operation) { formula_.steps_.push_back({.operation = operation}); }
 
-  void sum(int depth) {
-    product(depth);
+  void sum(int depth) { chain("+-", &Parser::product, depth); }
+  void product(int depth) { chain("*/", &Parser::factor, depth); }
+  void chain(std::string_view operations, void (Parser::*operand)(int), int depth) {
+    (this->*operand)(depth);
     for (;;) {
       const char operation = peek();
-      if (operation != '+' && operation != '-') return;
+      if (operations.find(operation) == std::string_view::npos) return;
       rest_.remove_prefix(1);
-      product(depth);
-      add(operation);
-    }
-  }
-
-  void product(int depth) {
-    factor(depth);
-    for (;;) {
-      const char operation = peek();
-      if (operation != '*' && operation != '/') return;
-      rest_.remove_prefix(1);
-      factor(depth);
+      (this->*operand)(depth);
       add(operation);
     }
   }

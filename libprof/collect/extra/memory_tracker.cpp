@@ -9,7 +9,6 @@
 #include <span>
 #include <utility>
 
-#include "libprof/collect/driver.hpp"
 #include "libprof/collect/extra/memory_calls.hpp"
 #include "libprof/collect/profiler_calls.hpp"
 #include "libprof/wire/row_sender.hpp"
@@ -56,15 +55,14 @@ void MemoryTracker::begin(const std::vector<CUcontext>& contexts, bool stacks) {
     devices_.clear();
     for (CUcontext context : contexts) devices_[context] = device_of(cupti_, context);
   }
-  thread_runs_.store(true);
-  if (!start_thread(&thread_entry, this)) thread_runs_.store(false);
+  thread_.start<&MemoryTracker::thread_main>(this);
   if (!contexts.empty()) ask(Reason::context);
 }
 
 void MemoryTracker::stop() {
   stops_.store(true);
   wake();
-  thread_runs_.wait(true);
+  thread_.wait();
   // What came too late for this trace does not belong to the next one.
   const std::lock_guard lock(sending_);
   for (schema::MemoryCall::Row call{}; calls_.pop(call);) {
@@ -166,17 +164,6 @@ std::uint64_t MemoryTracker::now() {
 }
 
 // --- the thread
-
-void* MemoryTracker::thread_entry(void* argument) noexcept {
-  auto& self = *static_cast<MemoryTracker*>(argument);
-  try {
-    self.thread_main();
-  } catch (...) {
-  }
-  self.thread_runs_.store(false);
-  self.thread_runs_.notify_all();
-  return nullptr;
-}
 
 void MemoryTracker::sleep_until(Clock::time_point until) {
   const std::uint32_t seen = wakes_.load();

@@ -20,6 +20,7 @@
 
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/checked_api.hpp"
+#include "libprof/collect/driver.hpp"
 #include "libprof/collect/extra/call_stacks.hpp"
 #include "libprof/collect/extra/ring.hpp"
 #include "libprof/wire/messages.hpp"
@@ -62,7 +63,6 @@ class MemoryTracker {
   void sleep_until(Clock::time_point until);
   std::uint64_t now();
 
-  static void* thread_entry(void* self) noexcept;
   void thread_main();
   void read_devices(Reason reason);
   void name_stacks();
@@ -86,7 +86,7 @@ class MemoryTracker {
   std::atomic<bool> answered_{false};  // what finish() asked for
   std::atomic<bool> stops_{false};
   std::atomic<bool> with_stacks_{false};
-  std::atomic<bool> thread_runs_{false};
+  OwnThread thread_;
 
   std::timed_mutex contexts_mutex_;             // held while the driver is queried
   std::atomic<int> ending_{0};                  // contexts; stays raised if a wait timed out
