@@ -229,6 +229,11 @@ inline std::string without_blanks(std::string_view sql) {
 
 }  // namespace detail
 
+// What times of the run count from. The column has type ANY, which DuckDB treats as bytes: those of
+// a text.
+inline constexpr std::string_view zero_sql =
+    "(SELECT CAST(CAST(value AS TEXT) AS BIGINT) FROM RUN WHERE key = 'zero_ns')";
+
 // The CREATE VIEW of a file of schema/views. Placeholders:
 //   {gpu_work}, {api_calls}   the tables of all kinds that have the trait,
 //   {shape column}            a column of the shape of the kernel k (LAUNCH_SHAPE),
@@ -246,10 +251,7 @@ inline std::string create_view_sql(const ViewSql& view) {
   };
   replace("{gpu_work}", [] { return detail::union_of(gpu_kinds, detail::select_gpu_work); });
   replace("{api_calls}", [] { return detail::union_of(api_kinds, detail::select_api_calls); });
-  // The column has type ANY, which DuckDB treats as bytes: those of a text.
-  replace("{zero}", [] {
-    return "(SELECT CAST(CAST(value AS TEXT) AS BIGINT) FROM RUN WHERE key = 'zero_ns')";
-  });
+  replace("{zero}", [] { return std::string(zero_sql); });
   replace("{types}", [&] { return detail::select_types(describe_view(view.sql)); });
   // {word argument}
   const auto replace_all = [&sql](std::string_view word, auto&& text) {

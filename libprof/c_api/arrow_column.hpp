@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,6 +77,18 @@ class Dictionary {
   std::int32_t last_ = -1;                 // most texts repeat the one before
 };
 
+// Indices of rows; nullopt: all rows.
+using ChosenRows = std::optional<std::vector<std::size_t>>;
+
+template <class Visit>
+void for_each_row(std::size_t rows, const ChosenRows& chosen, const Visit& visit) {
+  if (chosen) {
+    for (const std::size_t row : *chosen) visit(row);
+  } else {
+    for (std::size_t row = 0; row < rows; ++row) visit(row);
+  }
+}
+
 // One column. Values are appended in order; finish() ends it.
 class ArrowColumn {
  public:
@@ -94,6 +108,34 @@ class ArrowColumn {
   }
   void set_null(std::size_t row);  // a row appended with grow()
   void add_null();
+  // Appends values of the column's fixed width.
+  template <class T, class IsNull>
+  void add_all(std::span<const T> values, const ChosenRows& chosen, bool any_null,
+               const IsNull& is_null) {
+    std::size_t at = size_;
+    T* to = grow<T>(chosen ? chosen->size() : values.size());
+    if (!chosen && !values.empty()) std::memcpy(to, values.data(), values.size_bytes());
+    if (chosen) {
+      for (const std::size_t row : *chosen) *to++ = values[row];
+    }
+    if (!any_null) return;
+    for_each_row(values.size(), chosen, [&](std::size_t row) {
+      if (is_null(row)) set_null(at);
+      ++at;
+    });
+  }
+  // Appends texts: index_of(row) is an index of the dictionary, or -1 for NULL.
+  template <class IndexOf>
+  void add_indices(std::size_t rows, const ChosenRows& chosen, const IndexOf& index_of) {
+    std::size_t at = size_;
+    auto* to = grow<std::int32_t>(chosen ? chosen->size() : rows);
+    for_each_row(rows, chosen, [&](std::size_t row) {
+      const std::int32_t index = index_of(row);
+      *to++ = index < 0 ? 0 : index;
+      if (index < 0) set_null(at);
+      ++at;
+    });
+  }
 
   // Appends one value of any kind; NULL if it does not fit the column.
   void add_integer(std::int64_t value);

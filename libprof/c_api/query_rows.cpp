@@ -154,48 +154,41 @@ std::vector<ArrowColumn> read_rows(Statement& row, std::vector<ResultColumn>& ta
   return columns;
 }
 
-// Builds a WHERE clause with parameters.
-class Conditions {
- public:
-  // `column` must be quoted for SQL.
-  void compare(const std::string& column, const char* with, std::int64_t value) {
-    all_.push_back(column + " " + with + " ?");
-    values_.emplace_back(value);
-  }
-  void one_of(const std::string& column, const std::vector<Constant>& values) {
-    std::vector<std::string> any;
-    std::string list;
-    for (const Constant& value : values) {
-      if (value.index() == 0) {
-        any.push_back(column + " IS NULL");
-        continue;
-      }
-      list += list.empty() ? "?" : ", ?";
-      values_.push_back(value);
-    }
-    if (!list.empty()) any.push_back(column + " IN (" + list + ")");
-    all_.push_back(any.empty() ? "0" : "(" + joined(any, " OR ") + ")");
-  }
-  std::string text() const { return all_.empty() ? "" : " WHERE " + joined(all_, " AND "); }
-  void bind(Statement& statement) const {
-    int index = 0;
-    for (const Constant& value : values_) {
-      ++index;
-      if (const auto* whole = std::get_if<std::int64_t>(&value)) statement.bind(index, *whole);
-      if (const auto* real = std::get_if<double>(&value)) statement.bind(index, *real);
-      if (const auto* text = std::get_if<std::string>(&value)) {
-        statement.bind(index, std::string_view(*text));
-      }
-    }
-  }
-
- private:
-  std::vector<std::string> all_;
-  std::vector<Constant> values_;
-};
-
 std::vector<Constant> constants(const std::vector<std::int64_t>& numbers) {
   return {numbers.begin(), numbers.end()};
+}
+
+}  // namespace
+
+void Conditions::compare(const std::string& column, const char* with, std::int64_t value) {
+  all_.push_back(column + " " + with + " ?");
+  values_.emplace_back(value);
+}
+
+void Conditions::one_of(const std::string& column, const std::vector<Constant>& values) {
+  std::vector<std::string> any;
+  std::string list;
+  for (const Constant& value : values) {
+    if (value.index() == 0) {
+      any.push_back(column + " IS NULL");
+      continue;
+    }
+    list += list.empty() ? "?" : ", ?";
+    values_.push_back(value);
+  }
+  if (!list.empty()) any.push_back(column + " IN (" + list + ")");
+  all_.push_back(any.empty() ? "0" : "(" + joined(any, " OR ") + ")");
+}
+
+void Conditions::bind(Statement& statement, int first) const {
+  for (const Constant& value : values_) {
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) statement.bind(first, *whole);
+    if (const auto* real = std::get_if<double>(&value)) statement.bind(first, *real);
+    if (const auto* text = std::get_if<std::string>(&value)) {
+      statement.bind(first, std::string_view(*text));
+    }
+    ++first;
+  }
 }
 
 std::vector<ArrowColumn> read_by_sqlite(store::Database& database, const ViewRequest& wanted,
@@ -221,13 +214,12 @@ std::vector<ArrowColumn> read_by_sqlite(store::Database& database, const ViewReq
   for (const auto& [column, values] : wanted.equals) {
     conditions.one_of(store::quoted_name(column), values);
   }
-  Statement row = database.prepare("SELECT " + joined(columns, ", ") + " FROM main." +
-                                   store::quoted_name(wanted.view) + conditions.text());
+  Statement row = database.prepare(
+      "SELECT " + joined(columns, ", ") + " FROM main." + store::quoted_name(wanted.view) +
+      (conditions.all().empty() ? "" : " WHERE " + joined(conditions.all(), " AND ")));
   conditions.bind(row);
   return read_rows(row, targets, matches, limit, check);
 }
-
-}  // namespace
 
 std::vector<ArrowColumn> read_view(store::Database& database, const std::string& name,
                                    const KnownTable* known, const Request& request,

@@ -188,8 +188,7 @@ class TableColumn {
     if (has_meaning(info) && !raw) meanings_.emplace(database, info);
   }
 
-  // Appends these rows of `from`; all if `rows` is nullopt.
-  void add(const Column& from, const std::optional<std::vector<std::size_t>>& rows) {
+  void add(const Column& from, const ChosenRows& rows) {
     switch (from.type()) {
       case Type::int64: return add_numbers(from, from.int64s(), rows);
       case Type::float64: return add_numbers(from, from.doubles(), rows);
@@ -197,10 +196,14 @@ class TableColumn {
       case Type::int32:
       case Type::name:
       case Type::enumeration:
-        return meanings_ ? add_meanings(from, rows) : add_numbers(from, from.int32s(), rows);
+        if (!meanings_) return add_numbers(from, from.int32s(), rows);
+        return column.add_indices(from.size(), rows, [&](std::size_t row) {
+          return from.is_null(row) ? -1
+                                   : meanings_->index_of(from.int32s()[row], column.dictionary());
+        });
       case Type::text:
       case Type::blob:
-        each(from, rows, [&](std::size_t row) {
+        for_each_row(from.size(), rows, [&](std::size_t row) {
           if (from.is_null(row)) return column.add_null();
           from.type() == Type::text ? column.add_text(from.text(row))
                                     : column.add_blob(from.text(row));
@@ -211,50 +214,10 @@ class TableColumn {
   ArrowColumn column;
 
  private:
-  template <class Visit>
-  static void each(const Column& from, const std::optional<std::vector<std::size_t>>& rows,
-                   const Visit& visit) {
-    if (rows) {
-      for (const std::size_t row : *rows) visit(row);
-    } else {
-      for (std::size_t row = 0; row < from.size(); ++row) visit(row);
-    }
-  }
-
   template <class T>
-  void add_numbers(const Column& from, std::span<const T> values,
-                   const std::optional<std::vector<std::size_t>>& rows) {
-    const std::size_t first = column.size();
-    T* to = column.grow<T>(rows ? rows->size() : values.size());
-    if (!rows) {
-      if (!values.empty()) std::memcpy(to, values.data(), values.size_bytes());
-    } else {
-      for (const std::size_t row : *rows) *to++ = values[row];
-    }
-    if (from.nulls() == 0) return;
-    std::size_t at = first;
-    each(from, rows, [&](std::size_t row) {
-      if (from.is_null(row)) column.set_null(at);
-      ++at;
-    });
-  }
-
-  void add_meanings(const Column& from, const std::optional<std::vector<std::size_t>>& rows) {
-    const auto numbers = from.int32s();
-    std::size_t at = column.size();
-    std::vector<std::size_t> nulls;
-    auto* to = column.grow<std::int32_t>(rows ? rows->size() : numbers.size());
-    each(from, rows, [&](std::size_t row) {
-      std::int32_t index =
-          from.is_null(row) ? -1 : meanings_->index_of(numbers[row], column.dictionary());
-      if (index < 0) {
-        nulls.push_back(at);
-        index = 0;
-      }
-      *to++ = index;
-      ++at;
-    });
-    for (const std::size_t row : nulls) column.set_null(row);
+  void add_numbers(const Column& from, std::span<const T> values, const ChosenRows& rows) {
+    column.add_all(values, rows, from.nulls() > 0,
+                   [&](std::size_t row) { return from.is_null(row); });
   }
 
   std::optional<Meanings> meanings_;
@@ -321,7 +284,7 @@ std::vector<ArrowColumn> read_table(store::Database& database, const columns::Ta
   std::size_t left = request.limit.value_or(SIZE_MAX);
   const auto visit = [&](const Chunk& chunk) {
     check();
-    std::optional<std::vector<std::size_t>> rows;
+    ChosenRows rows;
     if (!tests.empty() || left < chunk.rows()) {
       rows.emplace();
       for (std::size_t row = 0; row < chunk.rows() && rows->size() < left; ++row) {

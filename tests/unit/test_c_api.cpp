@@ -8,71 +8,13 @@
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/base/utf8.hpp"
 #include "libprof/c_api/gpuprof.h"
+#include "tests/support/arrow_text.hpp"
 #include "tests/unit/replay.hpp"
 
 using namespace gpuprof;
 using store::Database;
 
 namespace {
-
-// A value of a column as text; NULL is "-".
-std::string value(const ArrowSchema& schema, const ArrowArray& array, std::int64_t row) {
-  const auto valid = [](const ArrowArray& of, std::int64_t at) {
-    const auto* bits = static_cast<const std::uint8_t*>(of.n_buffers > 0 ? of.buffers[0] : nullptr);
-    return !bits || (bits[at / 8] >> at % 8 & 1);
-  };
-  const std::string format = schema.format;
-  if (format == "n" || !valid(array, row)) return "-";
-  const auto bytes = [&](const ArrowArray& of, std::int64_t at) {
-    const auto* ends = static_cast<const std::int64_t*>(of.buffers[1]);
-    return std::string(static_cast<const char*>(of.buffers[2]) + ends[at],
-                       static_cast<std::size_t>(ends[at + 1] - ends[at]));
-  };
-  if (schema.dictionary) {
-    const std::int32_t index = static_cast<const std::int32_t*>(array.buffers[1])[row];
-    REQUIRE(index < array.dictionary->length);
-    return bytes(*array.dictionary, index);
-  }
-  if (format == "l") return std::to_string(static_cast<const std::int64_t*>(array.buffers[1])[row]);
-  if (format == "i") return std::to_string(static_cast<const std::int32_t*>(array.buffers[1])[row]);
-  if (format == "g") {
-    const double real = static_cast<const double*>(array.buffers[1])[row];
-    return "r" + std::to_string(real);
-  }
-  if (format == "b") {
-    return static_cast<const std::uint8_t*>(array.buffers[1])[row / 8] >> row % 8 & 1 ? "1" : "0";
-  }
-  REQUIRE(format == "Z");
-  return "x" + bytes(array, row);
-}
-
-// "name:format name:format" and then the rows: values with "|" between them, a blank after each
-// row.
-std::string drained(ArrowArrayStream& stream) {
-  ArrowSchema schema{};
-  REQUIRE(stream.get_schema(&stream, &schema) == 0);
-  std::string text;
-  for (std::int64_t i = 0; i < schema.n_children; ++i) {
-    const ArrowSchema& column = *schema.children[i];
-    text += std::string(column.name) + ":" + (column.dictionary ? "t" : column.format) + " ";
-  }
-  while (true) {
-    ArrowArray chunk{};
-    REQUIRE(stream.get_next(&stream, &chunk) == 0);
-    if (!chunk.release) break;
-    for (std::int64_t row = 0; row < chunk.length; ++row) {
-      for (std::int64_t i = 0; i < chunk.n_children; ++i) {
-        text += (i > 0 ? "|" : "") + value(*schema.children[i], *chunk.children[i], row);
-      }
-      text += ' ';
-    }
-    chunk.release(&chunk);
-  }
-  schema.release(&schema);
-  stream.release(&stream);
-  if (!text.empty()) text.pop_back();
-  return text;
-}
 
 class Fixture {
  public:
@@ -191,7 +133,7 @@ TEST_CASE("c_api: where the memory went") {
   CHECK(peaks.find("77|0|Pinned|-|20|1|4000|") != peaks.npos);
   INFO(peaks);
   const std::string owners = file.memory(R"({"table": "memory_owners", "by": "library"})");
-  CHECK(owners.find("|library|libfirst.so|100|1|r0.666667|100|1|100|0|0") != owners.npos);
+  CHECK(owners.find("|library|libfirst.so|100|1|r0.6666666666666666|100|1|100|0|0") != owners.npos);
   const std::string front =
       file.memory(R"({"table": "memory_timeline", "points": 2, "front": [["rank", "int64", 3]]})");
   CHECK(front.starts_with("rank:l process_id:l"));
@@ -288,8 +230,7 @@ TEST_CASE("c_api: views and their conditions") {
 TEST_CASE("c_api: a column of an answer has the type that fits its values") {
   Fixture file;
   CHECK(file.sql("SELECT 1 AS a, 2.5 AS b, 'c' AS c, x'41' AS d, NULL AS e UNION ALL "
-                 "SELECT 2, 3, 4, NULL, NULL") ==
-        "a:l b:g c:t d:Z e:n 1|r2.500000|c|xA|- 2|r3.000000|4|-|-");
+                 "SELECT 2, 3, 4, NULL, NULL") == "a:l b:g c:t d:Z e:n 1|r2.5|c|xA|- 2|r3|4|-|-");
   CHECK(file.sql("SELECT start, name FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL WHERE 0") ==
         "start:l name:l");
   CHECK(file.sql("DELETE FROM RUN").starts_with("5 only questions are answered"));

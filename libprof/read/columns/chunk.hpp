@@ -115,8 +115,9 @@ class Chunk {
   std::size_t rows() const { return rows_; }
   // Indexed like Request::columns.
   const Column& operator[](std::size_t index) const { return columns_[index]; }
-  // Number of values that do not fit their column, such as a text instead of a number, or a number
-  // that is too large. They read as NULL.
+  // Number of values that the columns do not have as they are. Those that do not fit, such as a
+  // text instead of a number, or a number that is too large, read as NULL; for others see
+  // value.hpp.
   std::size_t misfits() const { return misfits_; }
 
   // For readers.

@@ -22,13 +22,17 @@ void add_value(Chunk& chunk, std::size_t index, const Value& value) {
     case Type::boolean:
       if (!whole) break;
       *column.grow_booleans(1) = value.integer != 0;
+      if (value.integer != 0 && value.integer != 1) chunk.add_misfit();
       return;
     case Type::float64:
       if (!whole && value.type != ValueType::real) break;
       *column.grow_doubles(1) = whole ? static_cast<double>(value.integer) : value.real;
       return;
     case Type::text:
-      if (whole) return column.add_text(std::to_string(value.integer));
+      if (whole) {
+        chunk.add_misfit();
+        return column.add_text(std::to_string(value.integer));
+      }
       if (value.type != ValueType::text) break;
       return column.add_text(value.bytes);
     case Type::blob:

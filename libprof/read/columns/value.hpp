@@ -18,13 +18,13 @@ struct Value {
 };
 
 // Appends a value to the chunk's column with this index. Values that do not fit become NULL and
-// count as misfits:
+// count as misfits, as do values that are converted:
 //
 //   int64                      integers
 //   int32, name, enumeration   32-bit signed integers
-//   boolean                    integers; all but 0 are true
+//   boolean                    integers; 2 and others become true
 //   float64                    numbers
-//   text                       texts, and integers in decimal
+//   text                       texts; integers become decimal texts
 //   blob                       blobs
 void add_value(Chunk& chunk, std::size_t column, const Value& value);
 
