@@ -38,9 +38,9 @@ struct OnlySqlite {};
 struct Numbers {
   bool real = false;
   std::vector<std::int64_t> values = {};
-  std::vector<std::uint8_t> nulls = {};  // 1 = NULL; empty: no NULLs
+  std::vector<std::uint8_t> nulls = {};  // 1 = NULL; rows past the end are not NULL
 
-  bool is_null(std::size_t row) const { return !nulls.empty() && nulls[row] != 0; }
+  bool is_null(std::size_t row) const { return row < nulls.size() && nulls[row] != 0; }
   void set_null(std::size_t row) {
     nulls.resize(values.size());
     nulls[row] = 1;
@@ -98,23 +98,19 @@ std::int64_t difference_of(std::int64_t one, std::int64_t other) {
   return one;
 }
 
-// The column's value where no value that it follows from is NULL; nullopt is NULL.
-std::optional<std::int64_t> value_of(Is is, const std::array<std::int64_t, 3>& of,
+// The column's value where none of those that it follows from is NULL; nullopt is NULL.
+template <Is is>
+std::optional<std::int64_t> value_of(const std::array<std::int64_t, 3>& of,
                                      std::optional<std::int64_t> zero) {
-  switch (is) {
-    case Is::number: return of[0];
-    case Is::difference: return difference_of(of[0], of[1]);
-    case Is::rate: {
-      const std::int64_t by = difference_of(of[1], of[2]);
-      if (by == 0) return std::nullopt;
-      return to_integer(static_cast<double>(of[0]) * 1e9 / static_cast<double>(by));
-    }
-    case Is::run_ms:
-      if (!zero) return std::nullopt;
-      return std::bit_cast<std::int64_t>(static_cast<double>(difference_of(of[0], *zero)) / 1e6);
-    case Is::answer: break;
+  if (is == Is::number) return of[0];
+  if (is == Is::difference) return difference_of(of[0], of[1]);
+  if (is == Is::rate) {
+    const std::int64_t by = difference_of(of[1], of[2]);
+    if (by == 0) return std::nullopt;
+    return to_integer(static_cast<double>(of[0]) * 1e9 / static_cast<double>(by));
   }
-  return std::nullopt;
+  if (!zero) return std::nullopt;
+  return std::bit_cast<std::int64_t>(static_cast<double>(difference_of(of[0], *zero)) / 1e6);
 }
 
 ViewValue value_of(const Statement& row, int index) {
@@ -138,9 +134,23 @@ class Groups {
     asked_.push_back(std::move(sql));
     return asked_.size() - 1;
   }
+  // The answers are 1 where `column`, quoted for SQL, has one of the constants. They are texts
+  // where its type is another: SQLite may then convert either, and which depends on how it reads
+  // the view.
   std::size_t add(const std::string& column, const std::vector<Constant>& one_of) {
+    std::string type;
+    for (const Constant& constant : one_of) {
+      if (constant.index() == 0) continue;
+      const std::string other = std::holds_alternative<std::string>(constant) ? "text" : "integer";
+      const bool real = std::holds_alternative<double>(constant);
+      if (real || (!type.empty() && type != other)) throw OnlySqlite();
+      type = other;
+    }
     conditions_.one_of(column, one_of);
-    return add(conditions_.all().back());
+    const std::string& condition = conditions_.all().back();
+    if (type.empty()) return add(condition);
+    return add("CASE WHEN typeof(" + column + ") IN ('null', '" + type + "') THEN " + condition +
+               " ELSE '' END");
   }
   // `before`, `after`: SELECT … FROM the view, for the row id ?1 alone.
   void prepare(Database& database, const std::string& before, const std::string& after) {
@@ -240,12 +250,10 @@ struct LookUp {
       for (std::size_t i = 0; i < values.size(); ++i) {
         Texts no_texts;
         const Numbers more = numbers_of(chunk[i + 1], no_texts);
-        std::vector<std::int64_t>& all = values[i].values;
-        all.insert(all.end(), more.values.begin(), more.values.end());
         for (std::size_t row = 0; row < chunk.rows(); ++row) {
-          if (more.is_null(row)) values[i].set_null(all.size() - chunk.rows() + row);
+          values[i].values.push_back(more.values[row]);
+          if (more.is_null(row)) values[i].set_null(values[i].values.size() - 1);
         }
-        if (!values[i].nulls.empty()) values[i].nulls.resize(all.size());
       }
     });
     if (std::ranges::adjacent_find(keys, std::greater_equal()) != keys.end()) throw OnlySqlite();
@@ -397,7 +405,10 @@ class ViewSource {
     for (const auto& [column, values] : request.equals) {
       Output& output = add_output(column, true);
       output.answer = groups_of(output).add(store::quoted_name(column), values);
-      add_test([](const ViewValue& value) { return value == ViewValue(std::int64_t{1}); });
+      add_test([](const ViewValue& value) {
+        if (std::holds_alternative<std::string>(value)) throw OnlySqlite();
+        return value == ViewValue(std::int64_t{1});
+      });
     }
     for (const auto& [column, expression] : request.matches) {
       Output& output = add_output(column, true);
@@ -531,19 +542,30 @@ class ViewSource {
 
   void calculate(Output& output) {
     if (output.groups || is_as_stored(output)) return;
-    std::vector<const Numbers*> of;
-    for (const std::size_t input : output.inputs) of.push_back(&numbers(input));
+    switch (output.column.is) {
+      case Is::number: return calculate<Is::number, 1>(output);
+      case Is::difference: return calculate<Is::difference, 2>(output);
+      case Is::rate: return calculate<Is::rate, 3>(output);
+      case Is::run_ms: return calculate<Is::run_ms, 1>(output);
+      case Is::answer: return;
+    }
+  }
+
+  template <Is is, std::size_t count>
+  void calculate(Output& output) {
+    std::array<const Numbers*, count> of;
+    for (std::size_t i = 0; i < count; ++i) of[i] = &numbers(output.inputs[i]);
+    const auto none = output.column.none;
     Numbers& to = output.numbers;
-    to = {.real = output.column.is == Is::run_ms,
-          .values = std::vector<std::int64_t>(chunk_->rows())};
-    for (std::size_t row = 0; row < to.values.size(); ++row) {
+    to = {.real = is == Is::run_ms, .values = std::vector<std::int64_t>(chunk_->rows())};
+    for (std::size_t row = 0; row < chunk_->rows(); ++row) {
       std::array<std::int64_t, 3> all{};
       bool null = false;
-      for (std::size_t i = 0; i < of.size(); ++i) {
+      for (std::size_t i = 0; i < count; ++i) {
         all[i] = of[i]->values[row];
-        null |= of[i]->is_null(row) || output.column.none == all[i];
+        null |= of[i]->is_null(row) || none == all[i];
       }
-      const auto value = null ? std::nullopt : value_of(output.column.is, all, zero_);
+      const auto value = null ? std::nullopt : value_of<is>(all, zero_);
       if (value) to.values[row] = *value;
       if (!value) to.set_null(row);
     }

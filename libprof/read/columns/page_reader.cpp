@@ -235,6 +235,10 @@ void PageReader::add_column(Chunk& chunk, std::size_t index) const {
   switch (source.place) {
     case Source::Place::missing: return column.add_nulls(count);
     case Source::Place::row_id:
+      if (column.type() == Type::int64) {
+        std::ranges::transform(cells_, column.grow_int64s(count), &Cell::id);
+        return;
+      }
       for (const Cell& cell : cells_) {
         add_value(chunk, index, {.type = store::ValueType::integer, .integer = cell.id});
       }
