@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <iostream>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +32,23 @@ struct Subcommand {
   // For completion: the possible words of one of the command's own options or arguments.
   std::vector<std::string> (*values)(std::string_view name) = nullptr;
 };
+
+// For `declare`, if a command has arguments: `take` declares them, `run` has them.
+template <class Arguments, void (*take)(Grammar&, Arguments&), int (*run)(Arguments&)>
+std::function<int()> command(Grammar& grammar) {
+  const auto arguments = std::make_shared<Arguments>();
+  take(grammar, *arguments);
+  return [arguments] { return run(*arguments); };
+}
+
+// For `declare`, if a command only prints this text.
+template <auto text>
+std::function<int()> prints(Grammar&) {
+  return [] {
+    std::cout << text();
+    return 0;
+  };
+}
 
 // In help order.
 std::span<const Subcommand* const> subcommands();

@@ -35,7 +35,7 @@ Window range_named(Tables& tables, const std::string& name) {
 std::optional<Moment> parse_moment(std::string_view text) {
   constexpr std::string_view nvtx = "nvtx:";
   if (text.starts_with(nvtx) && text.size() > nvtx.size()) {
-    return Moment{.range = std::string(text.substr(nvtx.size()))};
+    return Moment{.range = std::string(text.substr(nvtx.size())), .text = std::string(text)};
   }
   // As reports print them: also "1.2e+03s", and "-3.5ms" for a sample before the first record.
   const std::size_t digits = std::min(text.find_first_not_of("0123456789.e+-"), text.size());
@@ -50,7 +50,7 @@ std::optional<Moment> parse_moment(std::string_view text) {
   const bool whole = failed == std::errc() && end == text.data() + digits;
   if (unit.empty() && text.find_first_of("e+-") != text.npos) return std::nullopt;
   if (!whole || factor == 0 || !(std::abs(number * factor) < 9e18)) return std::nullopt;
-  return Moment{.ns = std::llround(number * factor)};
+  return Moment{.ns = std::llround(number * factor), .text = std::string(text)};
 }
 
 std::optional<std::int64_t> zero_of_run(Tables& tables) {

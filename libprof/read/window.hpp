@@ -16,6 +16,7 @@ namespace gpuprof::reading {
 struct Moment {
   std::optional<std::int64_t> ns = {};
   std::string range = {};
+  std::string text = {};  // as it was given
 
   bool given() const { return ns || !range.empty(); }
 };

@@ -1,31 +1,25 @@
 // gpuprof annotate: samples and counts, instruction by instruction.
 #include <iostream>
-#include <memory>
 #include <set>
 
-#include "apps/gpuprof/command/progress.hpp"
-#include "apps/gpuprof/command/standard_output.hpp"
+#include "apps/gpuprof/command/with_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/option/setters.hpp"
-#include "apps/gpuprof/run/log.hpp"
 #include "libprof/base/error.hpp"
-#include "libprof/read/profile_file.hpp"
 #include "libprof/terminal/annotate.hpp"
 #include "libprof/terminal/disassembly.hpp"
 
 namespace gpuprof::app {
 namespace {
 
-constexpr std::size_t usual_functions = 5;
-
 struct AnnotateArguments {
-  std::string file, kernels, top, nvdisasm;
+  std::string file, kernels, nvdisasm;
+  std::size_t top = 5;
   bool disassemble = false;
 };
 
 // Disassembles the functions that will be shown.
 void disassemble(terminal::Listing& listing, reading::Profile& profile, const std::string& nvdisasm,
-                 std::size_t most, Progress& progress) {
+                 std::size_t most) {
   std::set<std::int64_t> codes;
   for (std::size_t i = 0; i < listing.functions.size() && i < most; ++i) {
     if (listing.functions[i].code != 0) codes.insert(listing.functions[i].code);
@@ -33,79 +27,55 @@ void disassemble(terminal::Listing& listing, reading::Profile& profile, const st
   for (const std::int64_t code : codes) {
     const std::string cubin = terminal::code(profile, code);
     if (cubin.empty()) continue;
-    progress.show("disassembling");
+    profile.progress("disassembling");
     terminal::add(listing, code, terminal::disassemble(nvdisasm, cubin, &Progress::is_interrupted));
     profile.database().check_watch();
   }
 }
 
-int show(const AnnotateArguments& arguments) {
-  std::size_t most = usual_functions;
-  if (!arguments.top.empty()) {
-    const auto number = parse<std::size_t>(arguments.top);
-    if (!number || *number == 0) {
-      throw Error("--top takes a number from 1 on", "", ExitCode::bad_option);
-    }
-    most = *number;
-  }
+int show(AnnotateArguments& arguments) {
   std::string nvdisasm;
   if (arguments.disassemble || !arguments.nvdisasm.empty()) {
     nvdisasm = terminal::find_disassembler(arguments.nvdisasm);
   }
-  reading::ProfileFile file(arguments.file);
-  Progress progress;
   terminal::Listing listing;
-  try {
-    file.read(
-        [&](store::Database& database) {
-          database.watch(&Progress::is_interrupted);
-          reading::Profile profile(database, {}, reading::NameStyle::modern,
-                                   [&](std::string_view what) { progress.show(what); });
-          listing = terminal::read(profile, arguments.kernels, [&] {
-            progress.show("reading");
-            database.check_watch();
-          });
-          if (!nvdisasm.empty()) disassemble(listing, profile, nvdisasm, most, progress);
-        },
-        [&](std::string_view what) { progress.show(what); });
-  } catch (const store::DatabaseError& error) {
-    return code_of_interrupted(error);
-  }
-  progress.clear();
-  if (listing.functions.empty()) {
-    throw Error(arguments.kernels.empty()
-                    ? "no instruction was sampled or counted"
-                    : "no instruction of such a kernel was sampled or counted",
-                "--pc-sampling and --source-level-analysis collect what is shown here",
-                ExitCode::bad_option);
-  }
-  const int code = print_to_standard_output([&] { std::cout << terminal::text(listing, most); });
-  if (code != 0) return code;
-  return tell_notes(file);
+  return with_profile(
+      arguments.file,
+      [&](const OpenProfile& open) {
+        reading::Profile profile(open.database, {}, reading::NameStyle::modern,
+                                 [&](std::string_view what) { open.show(what); });
+        listing = terminal::read(profile, arguments.kernels, [&] { open.show("reading"); });
+        if (!nvdisasm.empty()) disassemble(listing, profile, nvdisasm, arguments.top);
+      },
+      [&] {
+        if (listing.functions.empty()) {
+          throw Error(arguments.kernels.empty()
+                          ? "no instruction was sampled or counted"
+                          : "no instruction of such a kernel was sampled or counted",
+                      "--pc-sampling and --source-level-analysis collect what is shown here",
+                      ExitCode::bad_option);
+        }
+        std::cout << terminal::text(listing, arguments.top);
+      });
 }
 
-std::function<int()> declare_annotate(Grammar& grammar) {
-  auto arguments = std::make_shared<AnnotateArguments>();
-  grammar.take({.name = "file",
-                .to = &arguments->file,
-                .help = "A profile, also one that is being written",
-                .placeholder = "FILE",
-                .required = true});
+void declare_annotate(Grammar& grammar, AnnotateArguments& arguments) {
+  grammar.take_file("file", arguments.file, "A profile, also one that is being written");
   grammar.take({.name = "--kernels",
-                .to = &arguments->kernels,
+                .to = &arguments.kernels,
                 .help = "Only functions whose names contain this regular expression",
                 .placeholder = "REGEX"});
   grammar.take({.name = "--top",
-                .to = &arguments->top,
+                .to = number_to(arguments.top, 1),
                 .help = "Number of functions to show; 5 unless given",
                 .placeholder = "N"});
   grammar.take({.name = "--disassemble",
-                .to = &arguments->disassemble,
+                .to = &arguments.disassemble,
                 .help =
                     "Show the instructions themselves: gives the code in the profile to NVIDIA's "
                     "nvdisasm, so not for profiles of strangers"});
   grammar.take({.name = "--nvdisasm",
-                .to = &arguments->nvdisasm,
+                .to = &arguments.nvdisasm,
                 .help = "The same with this program; else the one in PATH or /usr/local/cuda/bin",
                 .placeholder = "PATH"});
   grammar.footer(
@@ -113,7 +83,6 @@ std::function<int()> declare_annotate(Grammar& grammar) {
       "Threads "
       "is\nhow many of a warp executed the instruction on average. Without --disassemble only "
       "instructions\nthat were sampled or counted are shown, by their offset.");
-  return [arguments] { return show(*arguments); };
 }
 
 }  // namespace
@@ -122,7 +91,7 @@ extern const Subcommand annotate_command{
     .name = "annotate",
     .usage = "FILE [--kernels REGEX] [--disassemble]",
     .help = "Show PC samples and SASS metrics instruction by instruction",
-    .declare = declare_annotate,
+    .declare = command<AnnotateArguments, declare_annotate, show>,
 };
 
 }  // namespace gpuprof::app

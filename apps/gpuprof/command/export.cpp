@@ -2,26 +2,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <system_error>
 
 #include "apps/gpuprof/command/new_profile.hpp"
-#include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/command/standard_output.hpp"
-#include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/file_name.hpp"
-#include "libprof/base/printable.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/exchange/export/for_nvprof.hpp"
 #include "libprof/exchange/export/format.hpp"
-#include "libprof/read/profile_file.hpp"
-#include "libprof/record/output_file.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -55,9 +47,10 @@ int write_for_nvprof(ExportArguments& arguments) {
 
 const exporting::FileFormat& chosen_format(const ExportArguments& arguments) {
   const std::string& output = arguments.job.file.output;
-  const exporting::FileFormat* format = arguments.format.empty()
-                                            ? exporting::format_of_file(output)
-                                            : exporting::find_format(arguments.format);
+  const exporting::FileFormat* format =
+      !arguments.format.empty() ? exporting::find_format(arguments.format)
+      : !arguments.tool.empty() ? exporting::format_for_tool(arguments.tool, output)
+                                : exporting::format_of_file(output);
   if (format) return *format;
   if (output.ends_with(".parquet")) {
     throw Error("the Python package writes Parquet, a table to a file",
@@ -99,60 +92,40 @@ int write_file(ExportArguments& arguments) {
   if (std::filesystem::equivalent(output, input, ignored)) {
     throw Error("-o names the file that is read", "choose another name", ExitCode::output_failed);
   }
-  reading::ProfileFile file(input);
-  if (file.problem()) throw Error(*file.problem());
-  const record::FileRules rules{.overwrite = file_options.overwrite,
-                                .mode = file_options.file_mode,
-                                .begins = format.begins,
-                                .is_one = format.is_one};
-  Progress progress;
-  std::optional<record::OutputFile> made(std::in_place, output, rules);
-  const auto show = [&](std::string_view what) { progress.show(what); };
   exporting::Visited visited;
-  try {
-    file.read(
-        [&](store::Database& database) {
-          // Discard what was written before the damage was found.
-          made.reset();
-          made.emplace(output, rules);
-          options.name = streams ? "standard output" : made->name();
-          visited = exporting::write_format(database, made->path(), format, options, show,
-                                            &Progress::is_interrupted);
-        },
-        show);
-  } catch (const store::DatabaseError& error) {
-    return code_of_interrupted(error);
-  }
-  made->place();
-  progress.clear();
-  if (streams) {
-    const int code = copy_to_standard_output(made->path());
-    if (code != 0) return code;
-  }
-
-  const auto say = [&](const std::string& text) {
-    if (!file_options.quiet) std::fprintf(stderr, "gpuprof: %s\n", printable_lines(text).c_str());
-  };
-  for (const std::string& note : file.notes()) say(note);
-  if (visited.without_times > 0) {
-    say(std::to_string(visited.without_times) +
-        " records of GPU work have no times, so they are left out.");
-  }
-  if (visited.markers_only) {
-    say("NVTX ranges are left out: the file has nothing but their ends.");
-  }
-  say(options.name + ": " + std::to_string(visited.activities) +
-      (visited.activities == 1 ? " activity of " : " activities of ") + input);
-  return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
+  return write_new_file(
+      {.input = input,
+       .output = output,
+       .rules = {.overwrite = file_options.overwrite,
+                 .mode = file_options.file_mode,
+                 .begins = format.begins,
+                 .is_one = format.is_one},
+       .quiet = file_options.quiet},
+      [&](const OpenProfile& open, const record::OutputFile& made) {
+        options.name = streams ? "standard output" : made.name();
+        visited = exporting::write_format(
+            open.database, made.path(), format, options,
+            [&](std::string_view what) { open.progress.show(what); }, &Progress::is_interrupted);
+      },
+      [&](const record::OutputFile& made) {
+        std::vector<std::string> lines;
+        if (streams && copy_to_standard_output(made.path()) != 0) return lines;
+        if (visited.without_times > 0) {
+          lines.push_back(std::to_string(visited.without_times) +
+                          " records of GPU work have no times, so they are left out.");
+        }
+        if (visited.markers_only) {
+          lines.emplace_back("NVTX ranges are left out: the file has nothing but their ends.");
+        }
+        lines.push_back(options.name + ": " + std::to_string(visited.activities) +
+                        (visited.activities == 1 ? " activity of " : " activities of ") + input);
+        return lines;
+      });
 }
 
 int run(ExportArguments& arguments) {
   if (arguments.tool == "nvprof") return write_for_nvprof(arguments);
-  if (arguments.tool.empty()) return write_file(arguments);
-  if (arguments.tool == "hta") {
-    if (arguments.format.empty()) {
-      arguments.format = arguments.job.file.output.ends_with(".gz") ? "hta-gz" : "hta";
-    }
+  if (arguments.tool.empty() || exporting::format_for_tool(arguments.tool, "")) {
     return write_file(arguments);
   }
   throw Error("there is no export for \"" + arguments.tool + "\"",
@@ -160,28 +133,24 @@ int run(ExportArguments& arguments) {
               ExitCode::bad_option);
 }
 
-std::function<int()> declare_export(Grammar& grammar) {
-  auto arguments = std::make_shared<ExportArguments>();
-  ExcerptJob& job = arguments->job;
-  grammar.take({.name = "profile",
-                .to = &job.input,
-                .help = "The profile to export",
-                .placeholder = "FILE",
-                .required = true});
+void declare_export(Grammar& grammar, ExportArguments& arguments) {
+  ExcerptJob& job = arguments.job;
+  grammar.take_file("profile", job.input, "The profile to export");
   grammar.take({.name = "--format",
-                .to = &arguments->format,
+                .to = &arguments.format,
                 .help = "What to write, if the ending of the name after -o does not say it",
                 .placeholder = "FORMAT",
                 .choices = format_names()});
   grammar.take({.name = "--for",
-                .to = &arguments->tool,
+                .to = &arguments.tool,
                 .help =
                     "The tool that will read it: nvprof (11.8, and its Visual Profiler), or hta "
                     "(Holistic Trace Analysis, which requires names that end in .json or .gz)",
                 .placeholder = "TOOL"});
-  grammar.take_options(job.file, {"from", "to", "nvtx", "kernels", "devices"});
+  grammar.take_window(job.file);
+  grammar.take_options(job.file, {"kernels", "devices"});
   grammar.take({.name = "--process",
-                .to = &arguments->processes,
+                .to = &arguments.processes,
                 .help = "Activities of these processes alone: ids with commas between",
                 .placeholder = "IDS"});
   take_file_options(grammar, job);
@@ -199,7 +168,6 @@ std::function<int()> declare_export(Grammar& grammar) {
       "GPU work without times is left out and counted. Calls point at what they launched.\n"
       "-f replaces a file of the same format, too. -o - writes to standard output.";
   grammar.footer(footer);
-  return [arguments] { return run(*arguments); };
 }
 
 }  // namespace
@@ -208,10 +176,11 @@ extern const Subcommand export_command{
     .name = "export",
     .usage = "FILE [--format FORMAT | --for TOOL] -o FILE",
     .help = "Write a profile for Perfetto, Chrome, nvprof, as CSV and more",
-    .declare = declare_export,
+    .declare = command<ExportArguments, declare_export, run>,
     .values = [](std::string_view name) -> std::vector<std::string> {
-      if (name.ends_with("for")) return {"nvprof", "hta"};
-      return name.ends_with("format") ? format_names() : std::vector<std::string>();
+      return name == "for"      ? std::vector<std::string>{"nvprof", "hta"}
+             : name == "format" ? format_names()
+                                : std::vector<std::string>();
     },
 };
 

@@ -1,14 +1,22 @@
 // gpuprof finish: the computations at the end of a run, for a file whose run did not reach it.
-#include <memory>
-
 #include "apps/gpuprof/command/new_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
 
 namespace gpuprof::app {
 namespace {
 
-int finish(ExcerptJob& job) {
+struct FinishArguments {
+  ExcerptJob job;
+  std::string timeline = "auto";
+};
+
+int finish(FinishArguments& arguments) {
+  using timeline::StoredTimeline;
+  ExcerptJob& job = arguments.job;
   job.options.finish = true;
+  job.options.timeline = arguments.timeline == "always"  ? StoredTimeline::always
+                         : arguments.timeline == "never" ? StoredTimeline::never
+                                                         : StoredTimeline::automatic;
   if (job.file.output.empty()) {
     job.file.output = job.input;
     job.file.overwrite = true;
@@ -23,18 +31,13 @@ int finish(ExcerptJob& job) {
   return write_excerpt(job);
 }
 
-std::function<int()> declare_finish(Grammar& grammar) {
-  auto job = std::make_shared<ExcerptJob>();
-  auto timeline = std::make_shared<std::string>("auto");
-  grammar.take({.name = "profile",
-                .to = &job->input,
-                .help = "The profile to finish",
-                .placeholder = "FILE",
-                .required = true});
-  take_file_options(grammar, *job);
-  grammar.take_options(job->file, {"step"});
+void declare_finish(Grammar& grammar, FinishArguments& arguments) {
+  ExcerptJob& job = arguments.job;
+  grammar.take_file("profile", job.input, "The profile to finish");
+  take_file_options(grammar, job);
+  grammar.take_options(job.file, {"step"});
   grammar.take({.name = "--timeline",
-                .to = timeline.get(),
+                .to = &arguments.timeline,
                 .help = "Store the timeline, so that gpuprof view opens at once however long the "
                         "run is: always, never, or auto, from 30 million records on (auto). It "
                         "takes about a tenth of the file's size",
@@ -54,13 +57,6 @@ std::function<int()> declare_finish(Grammar& grammar) {
       "the computing alone, nothing is missing afterwards. Files of nvprof get indexes: they have "
       "no\n"
       "tables for the rest.");
-  return [job, timeline] {
-    using timeline::StoredTimeline;
-    job->options.timeline = *timeline == "always"  ? StoredTimeline::always
-                            : *timeline == "never" ? StoredTimeline::never
-                                                   : StoredTimeline::automatic;
-    return finish(*job);
-  };
 }
 
 }  // namespace
@@ -69,7 +65,7 @@ extern const Subcommand finish_command{
     .name = "finish",
     .usage = "FILE [-o FILE]",
     .help = "Compute what is missing in a file whose gpuprof was killed",
-    .declare = declare_finish,
+    .declare = command<FinishArguments, declare_finish, finish>,
 };
 
 }  // namespace gpuprof::app

@@ -14,23 +14,32 @@
 namespace gpuprof::app {
 namespace {
 
-CLI::Option* declare(CLI::App& app, const Argument& argument) {
+// Values that are parsed once all words have been read.
+using Texts = std::vector<std::pair<const Argument*, std::unique_ptr<std::string>>>;
+
+void declare(CLI::App& app, const Argument& argument, Texts& texts) {
   const std::string name(argument.name);
   const std::string help(argument.help);
-  if (bool* const* flag = std::get_if<bool*>(&argument.to)) return app.add_flag(name, **flag, help);
+  if (bool* const* flag = std::get_if<bool*>(&argument.to)) {
+    app.add_flag(name, **flag, help);
+    return;
+  }
   CLI::Option* option;
-  if (std::string* const* value = std::get_if<std::string*>(&argument.to)) {
+  if (const auto* list = std::get_if<std::vector<std::string>*>(&argument.to)) {
+    option = app.add_option(name, **list, help);
+    option->delimiter(',')->expected(1)->take_all()->allow_extra_args(false);
+  } else if (std::string* const* value = std::get_if<std::string*>(&argument.to)) {
     option = app.add_option(name, **value, help);
   } else {
-    option = app.add_option(name, *std::get<std::vector<std::string>*>(argument.to), help);
-    option->delimiter(',')->expected(1)->take_all()->allow_extra_args(false);
+    texts.emplace_back(&argument, std::make_unique<std::string>());
+    option = app.add_option(name, *texts.back().second, help);
   }
   if (!argument.placeholder.empty()) option->option_text(std::string(argument.placeholder));
   if (!argument.choices.empty()) option->check(CLI::IsMember(argument.choices));
-  return option->required(argument.required);
+  option->required(argument.required);
 }
 
-CLI::Option* declare(CLI::App& app, const Grammar::Shared& shared) {
+void declare(CLI::App& app, const Grammar::Shared& shared, Texts&) {
   const Option& option = *shared.option;
   Options& options = *shared.options;
   std::string names = "--" + option.name;
@@ -39,29 +48,27 @@ CLI::Option* declare(CLI::App& app, const Grammar::Shared& shared) {
   const std::string help(first_line(option.help));
   if (!option.optional.empty()) {
     const auto given = std::make_shared<std::string>();
-    return app.add_flag(names, *given, help)
-        ->each([&options, &option, given](const std::string& value) {
-          if (value != "true" && value != option.optional) {
-            throw CLI::ValidationError("takes " + option.optional + " or nothing");
-          }
-          apply(option, value == "true" ? "" : value, options);
-        });
-  }
-  if (option.argument.empty()) {
-    return app.add_flag_callback(
+    app.add_flag(names, *given, help)->each([&options, &option, given](const std::string& value) {
+      if (value != "true" && value != option.optional) {
+        throw CLI::ValidationError("takes " + option.optional + " or nothing");
+      }
+      apply(option, value == "true" ? "" : value, options);
+    });
+  } else if (option.argument.empty()) {
+    app.add_flag_callback(
         names, [&options, &option] { apply(option, {}, options); }, help);
+  } else {
+    app.add_option_function<std::string>(
+           names,
+           [&options, &option](const std::string& value) {
+             if (const auto refused = apply(option, value, options)) {
+               throw CLI::ValidationError("--" + option.name, "takes " + refused->takes);
+             }
+           },
+           help)
+        ->option_text(option.argument)
+        ->required(shared.required);
   }
-  return app
-      .add_option_function<std::string>(
-          names,
-          [&options, &option](const std::string& value) {
-            if (const auto refused = apply(option, value, options)) {
-              throw CLI::ValidationError("--" + option.name, "takes " + refused->takes);
-            }
-          },
-          help)
-      ->option_text(option.argument)
-      ->required(shared.required);
 }
 
 // "did you mean --json? ", for the first unknown option; empty if there is none, or no option is
@@ -91,6 +98,27 @@ void apply_presets(const CLI::App& app, Options& options) {
 }
 
 }  // namespace
+
+void Grammar::take_window(Options& options, std::string_view from_help, std::string_view to_help) {
+  for (const auto& [name, help] :
+       {std::pair<std::string_view, std::string_view>{"--from", from_help},
+        {"--to", to_help},
+        {"--nvtx", {}}}) {
+    const Option& option = *find_option(name.substr(2));
+    const auto store = [&options, &option](const std::string& value) {
+      const auto refused = apply(option, value, options);
+      const reading::Filter& filter = options.reports.filter;
+      if (!refused && filter.from.ns && filter.to.ns && *filter.from.ns >= *filter.to.ns) {
+        throw Error("--from is not before --to", "", ExitCode::bad_option);
+      }
+      return refused ? refused->takes : std::string();
+    };
+    take({.name = name,
+          .to = store,
+          .help = help.empty() ? first_line(option.help) : help,
+          .placeholder = option.argument});
+  }
+}
 
 void Grammar::take_options(Options& options, std::initializer_list<std::string_view> names) {
   std::vector<const Option*> chosen;
@@ -146,8 +174,9 @@ std::optional<int> Grammar::parse(std::string_view name, std::string_view help,
   app.get_formatter()->column_width(34);
   app.footer(footer_);
   std::set<Options*> written;
+  Texts texts;
   for (const Taken& taken : taken_) {
-    std::visit([&](const auto& each) { declare(app, each); }, taken);
+    std::visit([&](const auto& each) { declare(app, each, texts); }, taken);
     if (const Shared* shared = std::get_if<Shared>(&taken)) written.insert(shared->options);
   }
   app.parse_complete_callback([&] {
@@ -161,6 +190,12 @@ std::optional<int> Grammar::parse(std::string_view name, std::string_view help,
     const std::string meant = meant_instead(app, words);
     throw Error(error.what(), meant + "see gpuprof " + std::string(name) + " --help",
                 ExitCode::bad_option);
+  }
+  for (const auto& [argument, text] : texts) {
+    if (text->empty()) continue;
+    const std::string takes = std::get<Store>(argument->to)(*text);
+    if (takes.empty()) continue;
+    throw Error(std::string(argument->name) + " takes " + takes, "", ExitCode::bad_option);
   }
   return {};
 }

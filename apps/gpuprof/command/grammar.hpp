@@ -1,27 +1,31 @@
 // The arguments of a sub-command, as data for the parser and for completion.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "apps/gpuprof/option/command_line.hpp"
+#include "apps/gpuprof/option/setters.hpp"
 
 namespace gpuprof::app {
 
-struct Option;
+// Stores a value that is not empty. Returns what the option takes instead, empty if it takes this.
+using Store = std::function<std::string(const std::string& value)>;
 
 // The target of `to` must live until the command has run.
 struct Argument {
   // "--from"; a name without dashes is a positional argument, in order of declaration.
   std::string_view name;
-  // A flag; a value; or a comma-separated list, which may be given several times.
-  std::variant<bool*, std::string*, std::vector<std::string>*> to;
+  // A flag; a value; a comma-separated list, which may be given several times; or a value that is
+  // parsed after all have been read, in order of declaration.
+  std::variant<bool*, std::string*, std::vector<std::string>*, Store> to;
   std::string_view help;
   std::string_view placeholder = {};  // what help prints instead of the value
   bool required = false;
@@ -29,6 +33,18 @@ struct Argument {
 
   bool is_word() const { return !name.starts_with('-'); }
 };
+
+// A number within these limits.
+template <class Number>
+Store number_to(Number& to, std::type_identity_t<Number> least,
+                std::type_identity_t<std::optional<Number>> most = {}) {
+  return [=, &to](const std::string& value) -> std::string {
+    const auto given = parse<Number>(value);
+    if (given && *given >= least && (!most || *given <= *most)) return to = *given, "";
+    return "a number from " + std::to_string(least) +
+           (most ? " to " + std::to_string(*most) : " on");
+  };
+}
 
 class Grammar {
  public:
@@ -41,6 +57,16 @@ class Grammar {
   using Taken = std::variant<Argument, Shared>;
 
   void take(Argument argument) { taken_.emplace_back(std::move(argument)); }
+
+  // A positional argument without which the command does not run.
+  void take_file(std::string_view name, std::string& to, std::string_view help) {
+    take({.name = name, .to = &to, .help = help, .placeholder = "FILE", .required = true});
+  }
+
+  // --from, --to and --nvtx of the main command, stored in `options.reports.filter`, with their own
+  // help, or the main command's. A window that ends before it begins is refused.
+  void take_window(Options& options, std::string_view from_help = {},
+                   std::string_view to_help = {});
 
   // Accept options of the main command: those with these names, those that print reports, and those
   // that determine the output file. They write to `options`, which must live until the command has

@@ -1,7 +1,6 @@
 // gpuprof import: makes a profile from another tool's file.
 #include <unistd.h>
 
-#include <memory>
 #include <string>
 
 #include "apps/gpuprof/command/outcome.hpp"
@@ -27,7 +26,7 @@ void tell(record::Recorder& recorder, Log& log, schema::StatisticName statistic,
   log.say(text);
 }
 
-int import_file(const Options& options) {
+int import_file(Options& options) {
   const std::string output = expand_name(options.output, getpid());
   Log log(options, true, getpid());
   Progress progress;
@@ -66,15 +65,14 @@ int import_file(const Options& options) {
   return 0;
 }
 
-std::function<int()> declare_import(Grammar& grammar) {
-  auto options = std::make_shared<Options>();
+void declare_import(Grammar& grammar, Options& options) {
   grammar.take(
       {.name = "file",
-       .to = &options->input,
+       .to = &options.input,
        .help = "What \"nsys export --type sqlite\" or PyTorch's profiler (.json, .json.gz) wrote",
        .placeholder = "FILE",
        .required = true});
-  grammar.take_output_options(*options);
+  grammar.take_output_options(options);
   grammar.require("export-profile");
   grammar.footer(
       "\n"
@@ -82,7 +80,6 @@ std::function<int()> declare_import(Grammar& grammar) {
       "those\n"
       "that gpuprof has no table for, are counted and reported. docs/import.md lists what is "
       "read.");
-  return [options] { return import_file(*options); };
 }
 
 }  // namespace
@@ -91,7 +88,7 @@ extern const Subcommand import_file_command{
     .name = "import",
     .usage = "FILE -o FILE",
     .help = "Make a profile of a file of Nsight Systems or PyTorch",
-    .declare = declare_import,
+    .declare = command<Options, declare_import, import_file>,
 };
 
 }  // namespace gpuprof::app

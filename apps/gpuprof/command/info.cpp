@@ -1,6 +1,5 @@
 // gpuprof info: the contents of a file.
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "apps/gpuprof/command/progress.hpp"
@@ -19,7 +18,7 @@ struct InfoArguments {
   report::ContentsOptions options;
 };
 
-int info(const InfoArguments& arguments) {
+int info(InfoArguments& arguments) {
   reading::ProfileFile file(arguments.file);
   if (file.size() < 0) throw *file.problem();
   Progress progress;
@@ -38,18 +37,12 @@ int info(const InfoArguments& arguments) {
   return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
 }
 
-std::function<int()> declare_info(Grammar& grammar) {
-  auto arguments = std::make_shared<InfoArguments>();
-  grammar.take({.name = "file",
-                .to = &arguments->file,
-                .help = "A profile",
-                .placeholder = "FILE",
-                .required = true});
-  grammar.take({.name = "--json", .to = &arguments->json, .help = "One JSON document"});
+void declare_info(Grammar& grammar, InfoArguments& arguments) {
+  grammar.take_file("file", arguments.file, "A profile");
+  grammar.take({.name = "--json", .to = &arguments.json, .help = "One JSON document"});
   grammar.take({.name = "--exact",
-                .to = &arguments->options.exact,
+                .to = &arguments.options.exact,
                 .help = "Read all of a file above 512 MiB, to count records and find times"});
-  return [arguments] { return info(*arguments); };
 }
 
 }  // namespace
@@ -58,7 +51,7 @@ extern const Subcommand info_command{
     .name = "info",
     .usage = "FILE [--json]",
     .help = "Say what is in a profile: run, devices, records, losses",
-    .declare = declare_info,
+    .declare = command<InfoArguments, declare_info, info>,
 };
 
 }  // namespace gpuprof::app

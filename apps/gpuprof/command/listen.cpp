@@ -10,7 +10,6 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -205,14 +204,13 @@ int listen(ListenJob& job) {
   return Listening(options, parent).record();
 }
 
-std::function<int()> declare_listen(Grammar& grammar) {
-  auto job = std::make_shared<ListenJob>();
+void declare_listen(Grammar& grammar, ListenJob& job) {
   grammar.take({.name = "process",
-                .to = &job->process,
+                .to = &job.process,
                 .help = "The process that starts gpuprof",
                 .required = true});
   grammar.take_options(
-      job->options,
+      job.options,
       {"trace", "profile-from-start", "profile-api-trace", "kernel-latency-timestamps",
        "concurrent-kernels", "flush-period", "activity-buffers", "cupti", "track-memory", "stacks",
        "pc-sampling", "pc-sampling-period", "pc-stall-reasons", "pc-serialize", "pc-buffer",
@@ -221,9 +219,8 @@ std::function<int()> declare_listen(Grammar& grammar) {
        "devices", "kernels", "launch-skip", "launch-count", "replay-mode", "range",
        "metrics-overhead", "metrics-samples", "metrics-exclude", "cache-control", "metrics-batch",
        "hang-timeout", "metrics", "events", "source-level-analysis"});
-  grammar.take_output_options(job->options);
+  grammar.take_output_options(job.options);
   grammar.require("export-profile");
-  return [job] { return listen(*job); };
 }
 
 }  // namespace
@@ -232,7 +229,7 @@ extern const Subcommand listen_command{
     .name = "listen",
     .usage = "-o FILE PROCESS",
     .help = "Record the process that starts it: Python's gpuprof.trace()",
-    .declare = declare_listen,
+    .declare = command<ListenJob, declare_listen, listen>,
 };
 
 }  // namespace gpuprof::app

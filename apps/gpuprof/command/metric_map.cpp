@@ -80,32 +80,36 @@ void print_by_chip(const std::string& cupti) {
   }
 }
 
-std::function<int()> declare_metric_map(Grammar& grammar) {
-  struct Given {
-    bool by_chip = false;
-    std::string cupti;
-  };
-  const auto given = std::make_shared<Given>();
-  grammar.take({.name = "--by-chip",
-                .to = &given->by_chip,
-                .help = "Which formula each chip takes, as a table with tabs"});
-  grammar.take({.name = "--cupti", .to = &given->cupti, .help = "The libcupti to ask"});
-  return [given] {
-    if (given->by_chip) {
-      print_by_chip(given->cupti);
-      return 0;
-    }
-    print_table("nvprof's metric", schema::nvprof_metric_formulas);
-    std::cout << "\n";
-    print_table("nvprof's event", schema::nvprof_event_formulas);
+struct MetricMapArguments {
+  bool by_chip = false;
+  std::string cupti;
+};
+
+int print_metric_map(MetricMapArguments& arguments) {
+  if (arguments.by_chip) {
+    print_by_chip(arguments.cupti);
     return 0;
-  };
+  }
+  print_table("nvprof's metric", schema::nvprof_metric_formulas);
+  std::cout << "\n";
+  print_table("nvprof's event", schema::nvprof_event_formulas);
+  return 0;
+}
+
+void declare_metric_map(Grammar& grammar, MetricMapArguments& arguments) {
+  grammar.take({.name = "--by-chip",
+                .to = &arguments.by_chip,
+                .help = "Which formula each chip takes, as a table with tabs"});
+  grammar.take({.name = "--cupti", .to = &arguments.cupti, .help = "The libcupti to ask"});
 }
 
 }  // namespace
 
 // For the tests and docs/metrics.md.
 extern const Subcommand metric_map_command{
-    .name = "metric-map", .usage = "", .help = "", .declare = declare_metric_map};
+    .name = "metric-map",
+    .usage = "",
+    .help = "",
+    .declare = command<MetricMapArguments, declare_metric_map, print_metric_map>};
 
 }  // namespace gpuprof::app

@@ -3,17 +3,15 @@
 #include <filesystem>
 #include <iostream>
 #include <iterator>
-#include <memory>
 
-#include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/command/standard_output.hpp"
+#include "apps/gpuprof/command/with_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/nearest.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/read/profile_file.hpp"
 #include "libprof/report/query.hpp"
 
 namespace gpuprof::app {
@@ -162,45 +160,32 @@ int answer(QueryArguments& arguments) {
   }
   if (arguments.file.empty()) return list(false);
   check_order(arguments);
-  reading::ProfileFile file(arguments.file);
-  if (file.problem()) throw Error(*file.problem());
-  if (arguments.query.empty()) return list(true);
-  if (arguments.query == "-") {
-    arguments.query.assign(std::istreambuf_iterator<char>(std::cin), {});
+  if (arguments.query.empty()) {
+    const reading::ProfileFile file(arguments.file);
+    if (file.problem()) throw Error(*file.problem());
+    return list(true);
   }
-
-  Progress progress;
-  try {
-    const int code = print_to_standard_output([&] {
-      file.read(
-          [&](store::Database& database) {
-            progress.clear();
-            database.watch(&Progress::is_interrupted);
-            print(database, arguments);
-          },
-          [&](std::string_view what) { progress.show(what); });
-    });
-    if (code != 0) return code;
-  } catch (const store::DatabaseError& error) {
-    return code_of_interrupted(error);
-  }
-  return tell_notes(file);
+  return with_profile(arguments.file, [&](const OpenProfile& open) {
+    if (arguments.query == "-") {
+      arguments.query.assign(std::istreambuf_iterator<char>(std::cin), {});
+    }
+    open.progress.clear();
+    print(open.database, arguments);
+  });
 }
 
-std::function<int()> declare_query(Grammar& grammar) {
-  auto arguments = std::make_shared<QueryArguments>();
-  grammar.take(
-      {.name = "file", .to = &arguments->file, .help = "A profile", .placeholder = "FILE"});
+void declare_query(Grammar& grammar, QueryArguments& arguments) {
+  grammar.take({.name = "file", .to = &arguments.file, .help = "A profile", .placeholder = "FILE"});
   grammar.take({.name = "query",
-                .to = &arguments->query,
+                .to = &arguments.query,
                 .help = "What to ask: the name of a query, view or table, or SQL; -: SQL from "
                         "standard input; nothing: the names of queries are listed",
                 .placeholder = "NAME|SQL"});
   grammar.take({.name = "--csv",
-                .to = &arguments->csv,
+                .to = &arguments.csv,
                 .help = "Comma-separated values: one line of names, then a line for each row"});
-  grammar.take({.name = "--json", .to = &arguments->json, .help = "One JSON document"});
-  grammar.take({.name = "--markdown", .to = &arguments->markdown, .help = "A table for Markdown"});
+  grammar.take({.name = "--json", .to = &arguments.json, .help = "One JSON document"});
+  grammar.take({.name = "--markdown", .to = &arguments.markdown, .help = "A table for Markdown"});
   grammar.footer(
       "\n"
       "  gpuprof query run.sqlite top_kernels\n"
@@ -212,7 +197,6 @@ std::function<int()> declare_query(Grammar& grammar) {
       "gpuprof schema describes views and columns. As text and Markdown, cells are cut after 80\n"
       "characters, and - is NULL; on a terminal a line fits, and numbers have four digits. Ctrl-C "
       "ends a query that takes too long.");
-  return [arguments] { return answer(*arguments); };
 }
 
 }  // namespace
@@ -221,7 +205,7 @@ extern const Subcommand query_command{
     .name = "query",
     .usage = "[FILE [NAME|SQL]] [--csv|--json|--markdown]",
     .help = "Ask a profile in SQL, or one of the queries that have a name",
-    .declare = declare_query,
+    .declare = command<QueryArguments, declare_query, answer>,
     .values = names,
 };
 

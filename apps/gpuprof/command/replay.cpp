@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <optional>
 
 #include "apps/gpuprof/command/outcome.hpp"
@@ -18,7 +17,7 @@
 namespace gpuprof::app {
 namespace {
 
-int replay(const Options& options) {
+int replay(Options& options) {
   if (const std::string wrong = report::wrong_combination(options.reports); !wrong.empty()) {
     throw NvprofError{{"Error: " + wrong}, ExitCode::bad_option};
   }
@@ -71,16 +70,10 @@ int replay(const Options& options) {
   return whole ? 0 : static_cast<int>(ExitCode::import_failed);
 }
 
-std::function<int()> declare_replay(Grammar& grammar) {
-  auto options = std::make_shared<Options>();
-  grammar.take({.name = "capture",
-                .to = &options->input,
-                .help = "A file made with --save-capture",
-                .placeholder = "FILE",
-                .required = true});
-  grammar.take_output_options(*options);
-  grammar.take_report_options(*options);
-  return [options] { return replay(*options); };
+void declare_replay(Grammar& grammar, Options& options) {
+  grammar.take_file("capture", options.input, "A file made with --save-capture");
+  grammar.take_output_options(options);
+  grammar.take_report_options(options);
 }
 
 }  // namespace
@@ -89,7 +82,7 @@ extern const Subcommand replay_command{
     .name = "replay",
     .usage = "FILE [-o FILE]",
     .help = "Load a capture made with --save-capture, or print its reports",
-    .declare = declare_replay,
+    .declare = command<Options, declare_replay, replay>,
 };
 
 }  // namespace gpuprof::app

@@ -5,17 +5,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <memory>
-#include <optional>
 
-#include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/command/standard_output.hpp"
-#include "apps/gpuprof/command/window_words.hpp"
+#include "apps/gpuprof/command/with_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/file_name.hpp"
-#include "libprof/read/profile_file.hpp"
 #include "libprof/read/record_count.hpp"
 #include "libprof/record/output_file.hpp"
 #include "libprof/view/page/report.hpp"
@@ -26,12 +21,17 @@ namespace {
 struct ReportArguments {
   std::string file, html, markdown;
   bool all_records = false;
-  WindowWords words;
   Options output;
 };
 
+// Writes to the file of that name, or to standard output.
 void write(const std::string& name, std::string_view begins, const std::string& text,
            const ReportArguments& arguments) {
+  if (name.empty()) return;
+  if (is_standard_output(name)) {
+    std::cout << text << std::flush;
+    return;
+  }
   record::OutputFile made(expand_name(name, getpid()), {.overwrite = arguments.output.overwrite,
                                                         .mode = arguments.output.file_mode,
                                                         .begins = begins});
@@ -47,17 +47,7 @@ void write(const std::string& name, std::string_view begins, const std::string& 
   }
 }
 
-// Writes to the file of that name, or to standard output.
-int write_to(const std::string& name, std::string_view begins, const std::string& text,
-             const ReportArguments& arguments) {
-  if (is_standard_output(name)) return print_to_standard_output([&] { std::cout << text; });
-  if (!name.empty()) write(name, begins, text, arguments);
-  return 0;
-}
-
-int report(ReportArguments arguments) {
-  reading::Moment from, to;
-  arguments.words.parse(from, to);
+int report(ReportArguments& arguments) {
   if (arguments.html.empty() && arguments.markdown.empty()) arguments.markdown = "-";
   if (is_standard_output(arguments.html) && is_standard_output(arguments.markdown)) {
     throw Error("--html and --markdown cannot both go to standard output", "",
@@ -74,69 +64,55 @@ int report(ReportArguments arguments) {
     }
   }
   if (is_standard_output(arguments.html)) refuse_terminal();
-  reading::ProfileFile file(arguments.file);
-  if (file.problem()) throw Error(*file.problem());
-  std::optional<Progress> progress(std::in_place);
-  const auto show = [&](std::string_view what) { progress->show(what); };
   std::string html, markdown;
-  try {
-    file.read(
-        [&](store::Database& database) {
-          database.watch(&Progress::is_interrupted);
-          view::Model model = view::read_model(database, [&](std::string_view what) {
-            show(what);
-            database.check_watch();
-          });
-          model.stored = reading::count_records(database, file.numbers_records());
-          std::vector<std::string> notes = file.notes();
-          const std::string empty = view::why_empty(database, model);
-          if (!empty.empty()) notes.push_back("Nothing can be drawn: " + empty + ".");
-          const view::RunSummary summary = view::summarize(
-              database, model, std::filesystem::path(arguments.file).filename(), notes, from, to);
-          if (!arguments.html.empty())
-            html = view::html_report(model, summary, arguments.all_records);
-          if (!arguments.markdown.empty()) markdown = view::markdown_report(model, summary);
-        },
-        show);
-  } catch (const store::DatabaseError& error) {
-    return code_of_interrupted(error);
-  }
-  progress.reset();
-  int code = write_to(arguments.html, view::html_begins, html, arguments);
-  if (code == 0) code = write_to(arguments.markdown, view::markdown_begins, markdown, arguments);
-  if (code != 0) return code;
-  return tell_notes(file);
+  return with_profile(
+      arguments.file,
+      [&](const OpenProfile& open) {
+        store::Database& database = open.database;
+        view::Model model =
+            view::read_model(database, [&](std::string_view what) { open.show(what); });
+        model.stored = reading::count_records(database, open.file.numbers_records());
+        std::vector<std::string> notes = open.file.notes();
+        const std::string empty = view::why_empty(database, model);
+        if (!empty.empty()) notes.push_back("Nothing can be drawn: " + empty + ".");
+        const reading::Filter& window = arguments.output.reports.filter;
+        const view::RunSummary summary =
+            view::summarize(database, model, std::filesystem::path(arguments.file).filename(),
+                            notes, window.from, window.to);
+        if (!arguments.html.empty())
+          html = view::html_report(model, summary, arguments.all_records);
+        if (!arguments.markdown.empty()) markdown = view::markdown_report(model, summary);
+      },
+      [&] {
+        write(arguments.html, view::html_begins, html, arguments);
+        write(arguments.markdown, view::markdown_begins, markdown, arguments);
+      });
 }
 
-std::function<int()> declare_report(Grammar& grammar) {
-  auto arguments = std::make_shared<ReportArguments>();
-  grammar.take({.name = "file",
-                .to = &arguments->file,
-                .help = "A profile",
-                .placeholder = "FILE",
-                .required = true});
+void declare_report(Grammar& grammar, ReportArguments& arguments) {
+  grammar.take_file("file", arguments.file, "A profile");
   grammar.take({.name = "--html",
-                .to = &arguments->html,
+                .to = &arguments.html,
                 .help =
                     "Write one file for a browser: what ran, where the time went, what took most "
                     "of it, and the timeline of gpuprof view; at most 5 MB, and it asks for "
                     "nothing from a network; -: to standard output",
                 .placeholder = "FILE"});
   grammar.take({.name = "--markdown",
-                .to = &arguments->markdown,
+                .to = &arguments.markdown,
                 .help =
                     "Write the same without the timeline, at most 60 KB; -: to standard output, "
                     "as without --html",
                 .placeholder = "FILE"});
-  arguments->words.take(grammar,
-                        "Report the time from here on, counted from the run's first record: 1.5 or "
-                        "1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of that name "
-                        "begins, and with --to where it ends",
-                        "Report the time before this");
+  grammar.take_window(arguments.output,
+                      "Report the time from here on, counted from the run's first record: 1.5 or "
+                      "1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of that name "
+                      "begins, and with --to where it ends",
+                      "Report the time before this");
   grammar.take({.name = "--all-events",
-                .to = &arguments->all_records,
+                .to = &arguments.all_records,
                 .help = "Put each record into the HTML file, which may have 50 MB then"});
-  grammar.take_options(arguments->output, {"force-overwrite", "umask", "quiet"});
+  grammar.take_options(arguments.output, {"force-overwrite", "umask", "quiet"});
   grammar.footer(
       "\nFor a long time the timeline has buckets of records instead of each record, except for "
       "the "
@@ -144,7 +120,6 @@ std::function<int()> declare_report(Grammar& grammar) {
       "existing "
       "report, "
       "too.");
-  return [arguments] { return report(*arguments); };
 }
 
 }  // namespace
@@ -153,7 +128,7 @@ extern const Subcommand report_command{
     .name = "report",
     .usage = "FILE [--html FILE]",
     .help = "Write a run as one page, to be mailed or for a pull request",
-    .declare = declare_report,
+    .declare = command<ReportArguments, declare_report, report>,
 };
 
 }  // namespace gpuprof::app

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
-#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -12,7 +11,6 @@
 #include "apps/gpuprof/command/grammar.hpp"
 #include "apps/gpuprof/command/outcome.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/option/setters.hpp"
 #include "apps/gpuprof/run/live_samples.hpp"
 #include "apps/gpuprof/run/log.hpp"
 #include "apps/gpuprof/run/pm_sampling.hpp"
@@ -34,31 +32,31 @@ using std::chrono::steady_clock;
 
 struct SampleJob {
   Options options;
-  std::string duration;
+  std::optional<milliseconds> duration;  // absent: until the user ends it
   bool live = false;
 };
 
-// nullopt: until the user ends it.
-std::optional<milliseconds> duration_of(const std::string& text) {
-  if (text.empty()) return {};
-  double factor = 1000;
-  std::string_view number = text;
-  for (const auto& [unit, ms] : {std::pair{"ms", 1.0}, {"min", 60'000.0}, {"s", 1000.0}}) {
-    if (!number.ends_with(unit)) continue;
-    number.remove_suffix(std::string_view(unit).size());
-    factor = ms;
-    break;
-  }
-  const auto value = parse<double>(number);
-  if (!value || !(*value > 0 && *value * factor <= 1e10)) {
-    throw Error("--duration takes a time such as 10s, 500ms or 5min", "", ExitCode::bad_option);
-  }
-  return milliseconds(std::llround(*value * factor));
+Store duration(std::optional<milliseconds>& to) {
+  return [&to](const std::string& text) -> std::string {
+    double factor = 1000;
+    std::string_view number = text;
+    for (const auto& [unit, ms] : {std::pair{"ms", 1.0}, {"min", 60'000.0}, {"s", 1000.0}}) {
+      if (!number.ends_with(unit)) continue;
+      number.remove_suffix(std::string_view(unit).size());
+      factor = ms;
+      break;
+    }
+    const auto value = parse<double>(number);
+    if (!value || !(*value > 0 && *value * factor <= 1e10)) {
+      return "a time such as 10s, 500ms or 5min";
+    }
+    to = milliseconds(std::llround(*value * factor));
+    return {};
+  };
 }
 
 int sample(SampleJob& job) {
   Options& options = job.options;
-  const std::optional<milliseconds> duration = duration_of(job.duration);
   options.pm.on = true;
   options.metrics.required = true;  // there is nothing else to do
   launch::Target target;            // blocks signals; nothing is started
@@ -118,7 +116,7 @@ int sample(SampleJob& job) {
   auto next_line = began + std::chrono::seconds(1);
   while (sampling->running() && sampling->devices() > 0 && ends.asked() == 0) {
     const auto now = steady_clock::now();
-    if (duration && now - began >= *duration) break;
+    if (job.duration && now - began >= *job.duration) break;
     if (job.live && now >= next_line) {
       next_line += std::chrono::seconds(1);
       try {
@@ -151,18 +149,16 @@ int sample(SampleJob& job) {
   return devices > 0 ? 0 : static_cast<int>(ExitCode::no_metrics);
 }
 
-std::function<int()> declare_sample(Grammar& grammar) {
-  auto job = std::make_shared<SampleJob>();
+void declare_sample(Grammar& grammar, SampleJob& job) {
   grammar.take({.name = "--duration",
-                .to = &job->duration,
+                .to = duration(job.duration),
                 .help = "How long: 10s, 500ms, 5min; else until Ctrl-C",
                 .placeholder = "TIME"});
-  grammar.take({.name = "--live", .to = &job->live, .help = "Print the means of each second"});
+  grammar.take({.name = "--live", .to = &job.live, .help = "Print the means of each second"});
   grammar.take_options(
-      job->options, {"pm-metrics", "pm-interval", "pm-buffer", "pm-keep", "cupti", "save-capture"});
-  grammar.take_output_options(job->options);
-  grammar.take_report_options(job->options);
-  return [job] { return sample(*job); };
+      job.options, {"pm-metrics", "pm-interval", "pm-buffer", "pm-keep", "cupti", "save-capture"});
+  grammar.take_output_options(job.options);
+  grammar.take_report_options(job.options);
 }
 
 }  // namespace
@@ -171,7 +167,7 @@ extern const Subcommand sample_command{
     .name = "sample",
     .usage = "[-o FILE]",
     .help = "Sample counters of the GPUs over time, without a program",
-    .declare = declare_sample,
+    .declare = command<SampleJob, declare_sample, sample>,
 };
 
 }  // namespace gpuprof::app

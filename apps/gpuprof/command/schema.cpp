@@ -1,23 +1,14 @@
-#include <iostream>
-
-#include "apps/gpuprof/command/standard_output.hpp"
-#include "apps/gpuprof/commands.hpp"
 #include "schema/document.hpp"
 
+#include "apps/gpuprof/commands.hpp"
+
 namespace gpuprof::app {
-namespace {
-
-std::function<int()> declare(Grammar&) {
-  return [] { return print_to_standard_output([] { std::cout << schema::schema_markdown(); }); };
-}
-
-}  // namespace
 
 extern const Subcommand schema_command{
     .name = "schema",
     .usage = "",
     .help = "Print the tables and views as Markdown",
-    .declare = declare,
+    .declare = prints<schema::schema_markdown>,
 };
 
 }  // namespace gpuprof::app

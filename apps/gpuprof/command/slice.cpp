@@ -1,48 +1,34 @@
 // gpuprof slice: the records of a time window.
-#include <memory>
-
 #include "apps/gpuprof/command/new_profile.hpp"
-#include "apps/gpuprof/command/window_words.hpp"
-#include "apps/gpuprof/commands.hpp"
+#include "libprof/base/error.hpp"
 #include "libprof/base/shell.hpp"
 
 namespace gpuprof::app {
 namespace {
 
-struct Slice {
-  ExcerptJob job;
-  WindowWords words;
-};
-
-int slice(Slice& slice) {
-  ExcerptJob& job = slice.job;
+int slice(ExcerptJob& job) {
   exporting::ExcerptOptions& window = job.options;
-  if (!slice.words.given() && !window.anonymise) {
+  window.from = job.file.reports.filter.from;
+  window.to = job.file.reports.filter.to;
+  if (!window.from.given() && !window.to.given() && !window.anonymise) {
     throw Error("there is no time window", "give --from, --to, both, or --nvtx",
                 ExitCode::bad_option);
   }
-  slice.words.parse(window.from, window.to);
   std::vector<std::string> words{"gpuprof", "slice"};
   words.push_back(window.anonymise ? "--anonymise" : job.input);
-  if (!slice.words.from.empty()) words.insert(words.end(), {"--from", slice.words.from});
-  if (!slice.words.to.empty()) words.insert(words.end(), {"--to", slice.words.to});
+  if (window.from.given()) words.insert(words.end(), {"--from", window.from.text});
+  if (window.to.given()) words.insert(words.end(), {"--to", window.to.text});
   window.command = shell_line(words);
   return write_excerpt(job);
 }
 
-std::function<int()> declare_slice(Grammar& grammar) {
-  auto arguments = std::make_shared<Slice>();
-  ExcerptJob& job = arguments->job;
-  grammar.take({.name = "profile",
-                .to = &job.input,
-                .help = "The profile to take from",
-                .placeholder = "FILE",
-                .required = true});
-  arguments->words.take(grammar,
-                        "Records that begin at this time or later; times count from the run's "
-                        "first record: 1.5 or 1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first "
-                        "NVTX range of that name begins, and with --to where it ends",
-                        "Records that begin before this time");
+void declare_slice(Grammar& grammar, ExcerptJob& job) {
+  grammar.take_file("profile", job.input, "The profile to take from");
+  grammar.take_window(job.file,
+                      "Records that begin at this time or later; times count from the run's "
+                      "first record: 1.5 or 1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first "
+                      "NVTX range of that name begins, and with --to where it ends",
+                      "Records that begin before this time");
   grammar.take({.name = "--anonymise",
                 .to = &job.options.anonymise,
                 .help = "Leave out who made it and where: host, paths, command lines, "
@@ -62,7 +48,6 @@ std::function<int()> declare_slice(Grammar& grammar) {
       "every string that nothing else refers to. It keeps: all times and numbers, process and\n"
       "thread ids, models and UUIDs of devices, names of kernels and variables, texts of NVTX,\n"
       "names of devices, contexts and streams.");
-  return [arguments] { return slice(*arguments); };
 }
 
 }  // namespace
@@ -71,7 +56,7 @@ extern const Subcommand slice_command{
     .name = "slice",
     .usage = "FILE [--from TIME] [--to TIME] [--nvtx NAME] [--anonymise] -o FILE",
     .help = "Write a time window of a profile into a new file",
-    .declare = declare_slice,
+    .declare = command<ExcerptJob, declare_slice, slice>,
 };
 
 }  // namespace gpuprof::app

@@ -13,8 +13,6 @@
 
 #include "libprof/base/descriptor_buffer.hpp"
 #include "libprof/base/error.hpp"
-#include "libprof/base/printable.hpp"
-#include "libprof/read/profile_file.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -69,13 +67,6 @@ std::size_t terminal_width() {
 std::size_t line_width(std::size_t least, std::size_t most) {
   const std::size_t width = terminal_width();
   return width == 0 ? 120 : std::clamp(width, least, most);
-}
-
-int tell_notes(const reading::ProfileFile& file) {
-  for (const std::string& note : file.notes()) {
-    std::cerr << "gpuprof: " << printable_lines(note) << '\n';
-  }
-  return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
 }
 
 }  // namespace gpuprof::app

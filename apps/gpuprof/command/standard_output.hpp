@@ -5,10 +5,6 @@
 #include <functional>
 #include <string>
 
-namespace gpuprof::reading {
-class ProfileFile;
-}
-
 namespace gpuprof::app {
 
 // Called once, before any output: makes std::cout throw when it cannot be written.
@@ -30,8 +26,5 @@ int copy_to_standard_output(const std::string& path);
 std::size_t terminal_width();
 // The terminal width clamped to these limits; 120 if there is none.
 std::size_t line_width(std::size_t least, std::size_t most);
-
-// Prints what readers of the file should know to standard error. Returns the exit code.
-int tell_notes(const reading::ProfileFile& file);
 
 }  // namespace gpuprof::app

@@ -1,5 +1,4 @@
 // gpuprof truncate: the records of some kinds.
-#include <memory>
 #include <set>
 
 #include "apps/gpuprof/command/new_profile.hpp"
@@ -17,24 +16,18 @@ int truncate(ExcerptJob& job) {
   return write_excerpt(job);
 }
 
-std::function<int()> declare_truncate(Grammar& grammar) {
-  auto job = std::make_shared<ExcerptJob>();
-  grammar.take({.name = "profile",
-                .to = &job->input,
-                .help = "The profile to take from",
-                .placeholder = "FILE",
-                .required = true});
+void declare_truncate(Grammar& grammar, ExcerptJob& job) {
+  grammar.take_file("profile", job.input, "The profile to take from");
   grammar.take({.name = "--keep",
-                .to = &job->keep,
+                .to = &job.keep,
                 .help = "Records to keep, with commas between: groups of --trace (gpu, api, "
                         "nvtx), kinds (kernel, memcpy, memset, runtime, driver, marker), tables, "
                         "cpu-sampling",
                 .placeholder = "KINDS",
                 .required = true});
-  take_file_options(grammar, *job);
+  take_file_options(grammar, job);
   grammar.require("export-profile");
   grammar.footer("\nDevices, contexts, streams, names and strings are always kept.");
-  return [job] { return truncate(*job); };
 }
 
 // Groups of --trace, and record kinds by table name.
@@ -58,7 +51,7 @@ extern const Subcommand truncate_command{
     .name = "truncate",
     .usage = "FILE --keep KINDS -o FILE",
     .help = "Write some kinds of a profile's records into a new file",
-    .declare = declare_truncate,
+    .declare = command<ExcerptJob, declare_truncate, truncate>,
     .values = kinds_to_keep,
 };
 

@@ -6,15 +6,13 @@
 #include <deque>
 #include <functional>
 #include <iostream>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "apps/gpuprof/command/progress.hpp"
+#include "apps/gpuprof/command/with_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/view/server/browser.hpp"
@@ -25,18 +23,12 @@ namespace gpuprof::app {
 namespace {
 
 struct ViewArguments {
-  std::string file, other, port;
+  std::string file, other;
+  std::uint16_t port = 0;  // any
   bool no_browser = false, live = false, end_with_parent = false;
 };
 
 using IsOver = std::function<bool()>;
-
-std::uint16_t parse_port(const std::string& word) {
-  if (word.empty()) return 0;
-  const auto port = parse<std::uint16_t>(word);
-  if (port && *port > 0) return *port;
-  throw Error("--port takes a number from 1 to 65535", "", ExitCode::bad_option);
-}
 
 bool has_display() {
   for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY"}) {
@@ -56,15 +48,9 @@ void print_address(const view::Listener& listener) {
             << "Ctrl-C ends it." << std::endl;
 }
 
-void print_notes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) {
-    std::fprintf(stderr, "gpuprof: %s\n", printable_lines(note).c_str());
-  }
-}
-
-void answer(const ViewArguments& arguments, std::uint16_t port, const IsOver& is_over,
+void answer(const ViewArguments& arguments, const IsOver& is_over,
             const view::Listener::Answer& answers) {
-  view::Listener listener(port);
+  view::Listener listener(arguments.port);
   print_address(listener);
   std::optional<view::Browser> browser;
   if (!arguments.no_browser && has_display()) browser.emplace(listener.address());
@@ -75,7 +61,7 @@ void answer(const ViewArguments& arguments, std::uint16_t port, const IsOver& is
   listener.serve(arrived, is_over);
 }
 
-void show_files(const ViewArguments& arguments, std::uint16_t port, Progress& progress,
+void show_files(const ViewArguments& arguments, Progress& progress,
                 const view::OpenRun::Options& given) {
   std::deque<view::OpenRun> runs;
   view::OpenRun::Options options = given;
@@ -92,23 +78,22 @@ void show_files(const ViewArguments& arguments, std::uint16_t port, Progress& pr
   }
   std::vector<const view::Run*> shown;
   for (const view::OpenRun& run : runs) {
-    print_notes(run.notes);
+    for (const std::string& note : run.notes) say(note);
     shown.push_back(&run);
   }
-  answer(arguments, port, options.interrupted, view::Answers(std::move(shown)));
+  answer(arguments, options.interrupted, view::Answers(std::move(shown)));
 }
 
-void show_live(const ViewArguments& arguments, std::uint16_t port, Progress& progress,
+void show_live(const ViewArguments& arguments, Progress& progress,
                const view::OpenRun::Options& options) {
   view::LiveRun run(arguments.file, options);
   progress.clear();
-  print_notes(run.notes());
-  answer(arguments, port, options.interrupted,
+  for (const std::string& note : run.notes()) say(note);
+  answer(arguments, options.interrupted,
          [&](const view::Request& request) { return run(request); });
 }
 
-int serve(const ViewArguments& arguments) {
-  const std::uint16_t port = parse_port(arguments.port);
+int serve(ViewArguments& arguments) {
   if (arguments.live && !arguments.other.empty()) {
     throw Error("--live shows one run", "leave the other file out", ExitCode::bad_option);
   }
@@ -120,42 +105,37 @@ int serve(const ViewArguments& arguments) {
   view::OpenRun::Options options{.interrupted = is_over,
                                  .show = [&](std::string_view what) { progress.show(what); }};
   try {
-    (arguments.live ? show_live : show_files)(arguments, port, progress, options);
+    (arguments.live ? show_live : show_files)(arguments, progress, options);
   } catch (const store::DatabaseError& error) {
     return code_of_interrupted(error);
   }
   return 0;
 }
 
-std::function<int()> declare_view(Grammar& grammar) {
-  auto arguments = std::make_shared<ViewArguments>();
-  grammar.take({.name = "file",
-                .to = &arguments->file,
-                .help = "A profile, also one that is being written or is damaged",
-                .placeholder = "FILE",
-                .required = true});
+void declare_view(Grammar& grammar, ViewArguments& arguments) {
+  grammar.take_file("file", arguments.file,
+                    "A profile, also one that is being written or is damaged");
   grammar.take({.name = "other",
-                .to = &arguments->other,
+                .to = &arguments.other,
                 .help = "Another profile, to be shown below and compared with it",
                 .placeholder = "OTHER"});
   grammar.take({.name = "--live",
-                .to = &arguments->live,
+                .to = &arguments.live,
                 .help = "Follow a recording: what comes is shown until it is over"});
   grammar.take({.name = "--end-with-parent",
-                .to = &arguments->end_with_parent,
+                .to = &arguments.end_with_parent,
                 .help = "End when the process ends that started this"});
   grammar.take({.name = "--port",
-                .to = &arguments->port,
+                .to = number_to(arguments.port, 1, 65535),
                 .help = "Port of 127.0.0.1; one that is free unless given",
                 .placeholder = "N"});
   grammar.take({.name = "--no-browser",
-                .to = &arguments->no_browser,
+                .to = &arguments.no_browser,
                 .help = "Do not open a browser; without a display none is opened anyway"});
   grammar.footer(
       "\nThe address that is printed has a random part: requests without it are refused. Nothing "
       "leaves\nthis machine, and files are never changed. docs/view.md has keys and what is "
       "drawn.");
-  return [arguments] { return serve(*arguments); };
 }
 
 }  // namespace
@@ -164,7 +144,7 @@ extern const Subcommand view_command{
     .name = "view",
     .usage = "FILE [OTHER]",
     .help = "Show one run or two as a timeline in a browser",
-    .declare = declare_view,
+    .declare = command<ViewArguments, declare_view, serve>,
 };
 
 }  // namespace gpuprof::app

@@ -1,10 +1,8 @@
 // gpuprof view-question: the process that gpuprof view starts for each SQL query.
 #include <iostream>
 #include <iterator>
-#include <memory>
 
 #include "apps/gpuprof/commands.hpp"
-#include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/view/server/question_process.hpp"
 
@@ -12,15 +10,16 @@ namespace gpuprof::app {
 namespace {
 
 struct ViewQuestionArguments {
-  std::string file, copy, zero;
+  std::string file, copy;
+  std::int64_t zero = 0;
 };
 
 // Errors are part of the answer, since nobody reads standard error.
-int answer(const ViewQuestionArguments& arguments) {
+int answer(ViewQuestionArguments& arguments) {
   const std::string sql(std::istreambuf_iterator<char>(std::cin), {});
   try {
     std::cout << view::answer_in_process({.path = arguments.file, .copy = arguments.copy},
-                                         parse<std::int64_t>(arguments.zero).value_or(0), sql)
+                                         arguments.zero, sql)
               << std::flush;
     return 0;
   } catch (const Error& error) {
@@ -29,27 +28,24 @@ int answer(const ViewQuestionArguments& arguments) {
   }
 }
 
-std::function<int()> declare_view_question(Grammar& grammar) {
-  auto arguments = std::make_shared<ViewQuestionArguments>();
-  grammar.take({.name = "file",
-                .to = &arguments->file,
-                .help = "A profile",
-                .placeholder = "FILE",
-                .required = true});
+void declare_view_question(Grammar& grammar, ViewQuestionArguments& arguments) {
+  grammar.take_file("file", arguments.file, "A profile");
   grammar.take({.name = "--copy",
-                .to = &arguments->copy,
+                .to = &arguments.copy,
                 .help = "Read this copy of what is left of it",
                 .placeholder = "FILE"});
   grammar.take({.name = "--zero",
-                .to = &arguments->zero,
+                .to = number_to(arguments.zero, INT64_MIN),
                 .help = "What times count from",
                 .placeholder = "NS"});
-  return [arguments] { return answer(*arguments); };
 }
 
 }  // namespace
 
 extern const Subcommand view_question_command{
-    .name = "view-question", .usage = "FILE", .help = "", .declare = declare_view_question};
+    .name = "view-question",
+    .usage = "FILE",
+    .help = "",
+    .declare = command<ViewQuestionArguments, declare_view_question, answer>};
 
 }  // namespace gpuprof::app

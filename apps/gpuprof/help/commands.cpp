@@ -1,7 +1,4 @@
 // Commands that print information about gpuprof. The hidden ones are for the build.
-#include <iostream>
-#include <memory>
-
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/help/help.hpp"
 #include "apps/gpuprof/option/option_table.hpp"
@@ -33,12 +30,7 @@ extern const Subcommand man_command{
     .name = "man",
     .usage = "",
     .help = "",
-    .declare = [](Grammar&) -> std::function<int()> {
-      return [] {
-        std::cout << man_page();
-        return 0;
-      };
-    },
+    .declare = prints<man_page>,
 };
 
 extern const Subcommand completion_command{
@@ -80,24 +72,14 @@ extern const Subcommand options_command{
     .name = "options",
     .usage = "",
     .help = "",
-    .declare = [](Grammar&) -> std::function<int()> {
-      return [] {
-        std::cout << options_markdown();
-        return 0;
-      };
-    },
+    .declare = prints<options_markdown>,
 };
 
 extern const Subcommand exit_codes_command{
     .name = "exit-codes",
     .usage = "",
     .help = "",
-    .declare = [](Grammar&) -> std::function<int()> {
-      return [] {
-        std::cout << exit_codes_markdown();
-        return 0;
-      };
-    },
+    .declare = prints<exit_codes_markdown>,
 };
 
 }  // namespace gpuprof::app

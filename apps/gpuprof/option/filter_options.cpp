@@ -103,7 +103,8 @@ std::vector<Option> filter_options() {
        .common = true,
        .set =
            [](Options& o, const std::string& value) {
-             o.reports.filter.from = o.reports.filter.to = {.range = value};
+             o.reports.filter.from =
+                 o.reports.filter.to = {.range = value, .text = "nvtx:" + value};
              return std::optional<Refusal>();
            }},
   };

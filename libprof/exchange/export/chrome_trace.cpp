@@ -257,6 +257,7 @@ constexpr FileFormat hta{
     .ending = ".hta.json",
     .begins = trace_begin,
     .help = "the same for Meta's Holistic Trace Analysis: copies by their names there",
+    .tool = "hta",
     .make = &make_hta_writer,
 };
 

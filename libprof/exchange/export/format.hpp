@@ -43,8 +43,9 @@ struct FileFormat {
   // A closer check, if `begins` is not specific enough.
   bool (*is_one)(const std::string& path) = nullptr;
   std::string_view help;
-  bool counters = false;  // has values over time
-  const char* gzip = "";  // comment in the gzip header; empty: not compressed
+  std::string_view tool = {};  // for which --for chooses it
+  bool counters = false;       // has values over time
+  const char* gzip = "";       // comment in the gzip header; empty: not compressed
   std::unique_ptr<FormatWriter> (*make)(TextFile& file, reading::Profile& profile) = nullptr;
   // Instead of `make`: for files that are not written sequentially.
   Visited (*write)(reading::Profile& profile, const FileJob& job) = nullptr;
@@ -53,6 +54,8 @@ struct FileFormat {
 std::span<const FileFormat* const> file_formats();
 const FileFormat* find_format(std::string_view name);          // null: there is none
 const FileFormat* format_of_file(std::string_view file_name);  // by the longest ending
+// Deflated if the file's name ends in .gz.
+const FileFormat* format_for_tool(std::string_view tool, std::string_view file_name);
 
 struct ExportOptions {
   reading::Filter filter = {};

@@ -34,6 +34,13 @@ const FileFormat* format_of_file(std::string_view file_name) {
   return best;
 }
 
+const FileFormat* format_for_tool(std::string_view tool, std::string_view file_name) {
+  const auto found = std::ranges::find_if(all_formats, [&](const FileFormat* format) {
+    return format->tool == tool && (*format->gzip != '\0') == file_name.ends_with(".gz");
+  });
+  return found == all_formats.end() ? nullptr : *found;
+}
+
 namespace {
 
 // Counters of a device have no process.
