@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "libprof/base/json_text.hpp"
@@ -17,14 +16,6 @@ std::int64_t steady_ns() {
 }
 
 }  // namespace
-
-std::string json_string(std::string_view text) {
-  using Json = nlohmann::json;
-  std::string quoted = json_text(Json(text));
-  // It may be printed to a terminal: use ASCII only in that case.
-  const bool harmless = printable(quoted) == quoted;
-  return harmless ? quoted : Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
-}
 
 Output::Output(std::ostream& stream, const Options& options)
     : stream_(stream),

@@ -78,7 +78,4 @@ class Output {
   std::vector<std::string> warnings_;
 };
 
-// The text as a JSON string, escaped. Bytes that are not UTF-8 become U+FFFD.
-std::string json_string(std::string_view text);
-
 }  // namespace gpuprof::report

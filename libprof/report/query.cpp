@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/base/json_text.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/read/window.hpp"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "libprof/base/json_text.hpp"
 #include "libprof/base/printable.hpp"
 
 namespace gpuprof::report {

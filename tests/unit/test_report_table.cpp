@@ -73,13 +73,6 @@ TEST_CASE("JSON is one document with plain numbers") {
         "\"warnings\":[\n\"a \\\"warning\\\" more of it\"]}\n");
 }
 
-TEST_CASE("bytes that are no UTF-8 do not break JSON") {
-  CHECK(json_string("a\xff"
-                    "b") ==
-        "\"a\xef\xbf\xbd"
-        "b\"");
-}
-
 TEST_CASE("a document without tables is one, too") {
   std::ostringstream text;
   Output output(text, {.layout = Layout::json});

@@ -10,7 +10,6 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
@@ -27,6 +26,7 @@
 #include "apps/gpuprof/run/run_output.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/installation.hpp"
+#include "libprof/base/json_text.hpp"
 #include "libprof/base/path.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/record/launch/end_requests.hpp"
@@ -136,8 +136,7 @@ bool Listening::hand_over(const record::Run& run, std::size_t pass) const {
                         {"passes", passes_}};
   if (metrics_) places["one_pass"] = metrics_->most_of_one_run();
   // Bypasses std::cout: it is no error if the process no longer waits for this.
-  const std::string line =
-      places.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + '\n';
+  const std::string line = json_text(places, -1, true) + '\n';
   if (write(STDOUT_FILENO, line.data(), line.size()) < 0) return false;
   std::string answer;
   return std::getline(std::cin, answer) && answer == "connected";

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "libprof/base/json_text.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/compute/gpu_work.hpp"
 #include "libprof/exchange/export/format.hpp"
@@ -43,7 +44,7 @@ class ChromeWriter : public FormatWriter {
     if (for_hta_ && activity.group == Activity::Group::synchronization) return;
     const std::pair<std::int64_t, std::int64_t> row = row_of(activity);
     begin() << "{\"ph\":\"X\",\"cat\":\"" << category(activity)
-            << "\",\"name\":" << in_json(for_hta_ ? name_for_hta(activity) : activity.name);
+            << "\",\"name\":" << json_string(for_hta_ ? name_for_hta(activity) : activity.name);
     place(row);
     file_ << ",\"ts\":";
     microseconds(saturating_subtract(activity.start, zero_));
@@ -58,12 +59,12 @@ class ChromeWriter : public FormatWriter {
   void add(const reading::Counter& counter, std::int64_t time, double value) override {
     const std::int64_t row =
         counter.process ? process_row(counter.process) : device_row(counter.device);
-    begin() << "{\"ph\":\"C\",\"name\":" << in_json(named(counter));
+    begin() << "{\"ph\":\"C\",\"name\":" << json_string(named(counter));
     place({row, 0});
     file_ << ",\"ts\":";
     microseconds(saturating_subtract(time, zero_));
-    file_ << ",\"args\":{" << in_json(counter.unit.empty() ? "value" : counter.unit) << ":" << value
-          << "}}";
+    file_ << ",\"args\":{" << json_string(counter.unit.empty() ? "value" : counter.unit) << ":"
+          << value << "}}";
   }
 
   void finish() override { file_ << "\n]}\n"; }
@@ -110,7 +111,7 @@ class ChromeWriter : public FormatWriter {
 
   void arguments(const Activity& activity) {
     if (activity.group == Activity::Group::range) {
-      file_ << "\"domain\":" << in_json(activity.domain);
+      file_ << "\"domain\":" << json_string(activity.domain);
       return;
     }
     file_ << "\"correlation\":" << activity.correlation
@@ -124,7 +125,7 @@ class ChromeWriter : public FormatWriter {
       const auto bytes = static_cast<double>(*activity.bytes);  // 1 byte per ns is 1 GB/s
       file_ << ",\"memory bandwidth (GB/s)\":" << bytes / static_cast<double>(activity.duration());
     }
-    if (!activity.path.empty()) file_ << ",\"nvtx\":" << in_json(activity.path);
+    if (!activity.path.empty()) file_ << ",\"nvtx\":" << json_string(activity.path);
     if (const auto& shape = activity.shape) {
       const auto three = [&](const char* name, const std::array<std::int64_t, 3>& sizes) {
         file_ << ",\"" << name << "\":[" << sizes[0] << "," << sizes[1] << "," << sizes[2] << "]";
@@ -144,7 +145,7 @@ class ChromeWriter : public FormatWriter {
       }
     }
     for (const auto& [metric, value] : activity.metrics) {
-      file_ << "," << in_json(metric) << ":" << value;
+      file_ << "," << json_string(metric) << ":" << value;
     }
   }
 
@@ -220,7 +221,7 @@ class ChromeWriter : public FormatWriter {
             const std::string& text) {
     begin() << "{\"ph\":\"M\",\"name\":\"" << what << "\"";
     place(row);
-    file_ << ",\"ts\":0,\"args\":{\"name\":" << in_json(text) << "}}";
+    file_ << ",\"ts\":0,\"args\":{\"name\":" << json_string(text) << "}}";
   }
 
   TextFile& file_;

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "libprof/base/json_text.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/utf8.hpp"
@@ -100,7 +101,7 @@ class SpeedscopeWriter : public StackWriter {
     }
     file_ << beginning << "\"name\":\"GPU work\",\"activeProfileIndex\":0,\"shared\":{\"frames\":[";
     for (std::size_t i = 0; i < names.size(); ++i) {
-      file_ << (i ? "," : "") << "\n{\"name\":" << in_json(*names[i]) << "}";
+      file_ << (i ? "," : "") << "\n{\"name\":" << json_string(*names[i]) << "}";
     }
     file_ << "]},\"profiles\":[";
     bool first = true;
@@ -109,7 +110,7 @@ class SpeedscopeWriter : public StackWriter {
       for (const auto& [stack, sum] : stacks) total = saturating_add(total, sum.time);
       std::string title = device(stream) + ", " + stream_name(stream);
       if (stream[1]) title += ", " + profile_.names().process(stream[1]);
-      file_ << (first ? "" : ",") << "\n{\"type\":\"sampled\",\"name\":" << in_json(title)
+      file_ << (first ? "" : ",") << "\n{\"type\":\"sampled\",\"name\":" << json_string(title)
             << ",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":" << total
             << ",\"samples\":[";
       first = false;

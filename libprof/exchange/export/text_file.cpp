@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "libprof/base/error.hpp"
-#include "libprof/base/utf8.hpp"
 
 namespace gpuprof::exporting {
 
@@ -91,25 +90,6 @@ void TextFile::write_out(std::string_view rest) {
     }
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
-}
-
-std::string in_json(std::string_view text) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string quoted = "\"";
-  for (const char c : valid_utf8(text)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      quoted += "\\u00";
-      quoted += digits[byte >> 4];
-      quoted += digits[byte & 15];
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
 }
 
 }  // namespace gpuprof::exporting

@@ -54,7 +54,4 @@ class TextFile {
   std::unique_ptr<Gzip> gzip_;  // null: not compressed
 };
 
-// "\"text\"" with JSON escapes. Bytes that are not UTF-8 become U+FFFD.
-std::string in_json(std::string_view text);
-
 }  // namespace gpuprof::exporting
