@@ -29,6 +29,18 @@ function(gpuprof_room folder)
   set_property(GLOBAL APPEND PROPERTY GPUPROF_ROOMS ${_name})
 endfunction()
 
+# gpuprof_list(folder MACRO output.inc): a line MACRO(name) for each NAME.cpp of the folder.
+function(gpuprof_list folder macro output)
+  file(GLOB _files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+  list(SORT _files)
+  set(_list "// Generated from the files of libprof/${folder}.\n")
+  foreach(_file IN LISTS _files)
+    get_filename_component(_name ${_file} NAME_WE)
+    string(APPEND _list "${macro}(${_name})\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${GPUPROF_GENERATED}/libprof/${output} CONTENT "${_list}" @ONLY)
+endfunction()
+
 # gpuprof_program(name DIR dir DESTINATION bin|lib/gpuprof [SOURCES only.cpp...] [USES folders...])
 function(gpuprof_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIR;DESTINATION" "SOURCES;USES")

@@ -95,7 +95,10 @@ export class ReportSource {
   }
 
   async stops() { return this.data.stops; }
-  async untimed() { return this.data.untimed; }
+  async ask(question) {
+    if (!(question in this.data)) throw new Error(notHere);
+    return this.data[question];
+  }
 
   // A record counts once, even if several levels have it; a bucket counts as its longest record.
   async search(text, after) {

@@ -56,7 +56,7 @@ function present() {
   const [first, ...rest] = run.losses.map((text, i) => make('p', text, i === 0 ? 'first' : ''));
   const buttons = run.untimed.flatMap((records, i) => {
     const of = source.isPair ? ` of ${source.titles[i]}` : '', title = `GPU work without times${of}`;
-    return records ? [button(`List the ${title}`, () => tell(title, source.untimed(i), untimed))] : [];
+    return records ? [button(`List the ${title}`, () => tell(title, source.ask('untimed', i), untimed))] : [];
   });
   const more = rest.length ? [folded('', rest)] : [];
   more[0]?.firstChild.append(first, make('span', `and ${count(rest.length)} more`, 'more'));

@@ -30,7 +30,6 @@ class ServerSource {
   statistics(from, to) { return this.ask('statistics', {from, to}); }
   search(text, after) { return this.ask('search', {text, after}); }
   stops() { return this.ask('stops'); }
-  untimed() { return this.ask('untimed', {}, 0); }
   sql(text, signal) { return this.ask('sql', {text}, 0, signal); }
   begin(name, nth) { return this.ask('begin', {name, nth}); }
   differences(from, to, shift) { return this.ask('differences', {from, to, shift}); }
@@ -115,7 +114,8 @@ class Runs {
   }
 
   names(ids) { return this.sources[0].names(ids); }
-  untimed(run) { return this.sources[run].untimed(); }
+  // A question that the run's file answers.
+  ask(question, run = 0, words = {}) { return this.sources[run].ask(question, words, 0); }
   sql(text, run, signal) { return this.sources[run].sql(text, signal); }
   statistics(from, to) { return this.sources[0].statistics(from, to); }
   differences(from, to) { return this.sources[0].differences(from, to, this.shifts[1]); }

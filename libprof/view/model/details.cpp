@@ -67,9 +67,7 @@ class Finder {
     if (subject.correlation != 0 && subject.is_work()) add_launch(subject, item);
     if (subject.is_kernel()) add_shape(item, table);
     if (table == "NVTX_RANGE") add_range(item);
-    for (const auto& read : {read_metrics, read_sass_metrics, read_hot_lines, read_stack}) {
-      add_section(subject, read);
-    }
+    for (const auto& read : all_sections) add_section(subject, read);
     Section all{.title = "All columns", .rows = {}};
     for (int i = 0; i < row.column_count(); ++i) add_column(*info, row, i, all);
     if (!all.rows.empty()) sections().push_back(std::move(all));

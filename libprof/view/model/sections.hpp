@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,5 +50,9 @@ Section read_stack(Subject& subject);
 
 // PC samples of a kernel's function; lines with the most samples first.
 Section read_hot_lines(Subject& subject);
+
+// In the order in which they are shown.
+inline constexpr std::array all_sections{read_metrics, read_sass_metrics, read_hot_lines,
+                                         read_stack};
 
 }  // namespace gpuprof::view

@@ -51,13 +51,13 @@ OpenRun::OpenRun(const std::string& path, Options options)
         {.path = path_, .copy = damaged_ ? damaged_->database().path() : std::string()}, model.zero,
         sql, [&] { return is_over() || use_->wanted != number; });
   };
-  find_untimed = [this](const std::function<bool()>& is_over) {
-    UntimedWork work;
+  answer = [this](Question question, const Request& request, const std::function<bool()>& is_over) {
+    std::string text;
     read_again(is_over, [&](store::Database& database, const std::function<bool()>& ends) {
       database.watch(ends);
-      work = view::find_untimed(database, [&] { database.check_watch(); });
+      text = question({database, model, request.query, [&] { database.check_watch(); }});
     });
-    return work;
+    return text;
   };
   if (file->damaged()) {
     damaged_ = std::move(file);

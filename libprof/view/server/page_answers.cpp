@@ -65,7 +65,11 @@ Response Answers::api(const Request& request) const {
   }
   const Run& run = *runs_[static_cast<std::size_t>(*asked_run)];
   if (what == "sql") return rows(run, request);
-  if (what == "untimed") return untimed(run);
+  if (const Question question = find_question(what)) {
+    return {.later = [&run, question, request](const std::function<bool()>& is_over) -> Response {
+      return {.body = run.answer(question, request, is_over)};
+    }};
+  }
   const auto version = request.number("version");
   if (version && *version != growth_.version) {
     return {.status = 409, .body = error_answer("the recording has grown meanwhile: ask again")};
@@ -137,13 +141,6 @@ Response Answers::details(const Run& run, const Request& request) const {
   // Stored rows are read by one thread only.
   if (model.blocks) return answer();
   return {.later = [answer](const std::function<bool()>&) { return answer(); }};
-}
-
-Response Answers::untimed(const Run& run) const {
-  if (run.model.without_times == 0) return {.body = untimed_answer({})};
-  return {.later = [&run](const std::function<bool()>& is_over) -> Response {
-    return {.body = untimed_answer(run.find_untimed(is_over))};
-  }};
 }
 
 Response Answers::rows(const Run& run, const Request& request) const {

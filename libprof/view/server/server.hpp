@@ -16,8 +16,8 @@
 #include "libprof/view/model/answers.hpp"
 #include "libprof/view/model/details.hpp"
 #include "libprof/view/model/model.hpp"
+#include "libprof/view/model/question.hpp"
 #include "libprof/view/model/stops.hpp"
-#include "libprof/view/model/untimed.hpp"
 #include "libprof/view/server/request.hpp"
 
 namespace gpuprof::view {
@@ -65,7 +65,8 @@ struct Run {
   std::function<Details(const Place&, const Item&)> find_details;
   // Runs the user's SQL, see rows_answer(); may throw Error. May be called from any thread.
   std::function<std::string(std::string_view sql, const std::function<bool()>& is_over)> ask;
-  std::function<UntimedWork(const std::function<bool()>& is_over)> find_untimed;
+  // Reads the file for a question with the parameters of this request.
+  std::function<std::string(Question, const Request&, const std::function<bool()>& is_over)> answer;
 };
 
 // Answers the page's requests from runs, which must outlive this object: one run, or two side by
@@ -81,7 +82,6 @@ class Answers {
   Response api(const Request& request) const;
   Response differences(const Request& request) const;
   Response details(const Run& run, const Request& request) const;
-  Response untimed(const Run& run) const;
   Response rows(const Run& run, const Request& request) const;
 
   const std::vector<const Run*> runs_;

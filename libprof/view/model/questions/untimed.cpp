@@ -7,6 +7,7 @@
 
 #include "libprof/base/json_text.hpp"
 #include "libprof/view/model/answers.hpp"
+#include "libprof/view/model/question.hpp"
 #include "libprof/view/model/reading.hpp"
 
 namespace gpuprof::view {
@@ -84,5 +85,14 @@ std::string untimed_answer(const UntimedWork& work, std::size_t most_groups) {
   const json answer = {{"groups", std::move(groups)}, {"left_out", left_out}};
   return json_text(answer);
 }
+
+namespace questions {
+
+std::string untimed(const Asked& asked) {
+  if (asked.model.without_times == 0) return untimed_answer({});
+  return untimed_answer(find_untimed(asked.database, asked.check));
+}
+
+}  // namespace questions
 
 }  // namespace gpuprof::view
