@@ -63,6 +63,32 @@ class Grammar(CommandLine):
                 ran = self.imported(option, value)
                 self.check(ran, 5, invalid(value, f"{option} {takes}") + BOTH + MORE)
 
+    def test_commands_take_a_window_in_one_way(self):
+        for words in (["timeline"], ["report"], ["slice", "-o", "a"], ["export", "-o", "a.csv"]):
+            for window, why in (
+                (["--from", "1h"], "--from takes a time such as 1.5 or 1.5s, 20ms, 7us, 12ns, or nvtx:NAME"),
+                (["--from", "2", "--to", "1"], "--from is not before --to"),
+                (["--to", "1s", "--from", "1000ms"], "--from is not before --to"),
+            ):  # fmt: skip
+                with self.subTest(words=words, window=window):
+                    ran = self.run_gpuprof(words[0], "no.sqlite", *words[1:], *window)
+                    self.assertEqual((ran.returncode, ran.stderr), (5, f"gpuprof: {why}\n"))
+
+    def test_numbers_of_commands_have_limits(self):
+        for command, option, value, takes in (
+            ("timeline", "--width", "59", "a number from 60 to 1000"),
+            ("timeline", "--streams", "-1", "a number from 0 to 256"),
+            ("annotate", "--top", "0", "a number from 1 on"),
+            ("memory", "--top", "1x", "a number from 1 on"),
+            ("view", "--port", "65536", "a number from 1 to 65535"),
+            ("top", "--every", "nan", "seconds from 0.05 to 3600"),
+        ):
+            with self.subTest(command=command, option=option):
+                ran = self.run_gpuprof(command, "no.sqlite", option, value)
+                self.assertEqual(
+                    (ran.returncode, ran.stderr), (5, f"gpuprof: {option} takes {takes}\n")
+                )
+
     def test_regular_expression_that_is_none(self):
         ran = self.imported("--kernels", "(vector")
         self.assertEqual(ran.returncode, 5)

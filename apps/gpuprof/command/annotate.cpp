@@ -71,18 +71,16 @@ void declare_annotate(Grammar& grammar, AnnotateArguments& arguments) {
                 .placeholder = "N"});
   grammar.take({.name = "--disassemble",
                 .to = &arguments.disassemble,
-                .help =
-                    "Show the instructions themselves: gives the code in the profile to NVIDIA's "
-                    "nvdisasm, so not for profiles of strangers"});
+                .help = "Show the instructions themselves: gives the code in the profile to "
+                        "NVIDIA's nvdisasm, so not for profiles of strangers"});
   grammar.take({.name = "--nvdisasm",
                 .to = &arguments.nvdisasm,
                 .help = "The same with this program; else the one in PATH or /usr/local/cuda/bin",
                 .placeholder = "PATH"});
   grammar.footer(
       "\nFunctions with the most PC samples come first, then those whose warps executed most. "
-      "Threads "
-      "is\nhow many of a warp executed the instruction on average. Without --disassemble only "
-      "instructions\nthat were sampled or counted are shown, by their offset.");
+      "Threads is\nhow many of a warp executed the instruction on average. Without --disassemble "
+      "only instructions\nthat were sampled or counted are shown, by their offset.");
 }
 
 }  // namespace

@@ -52,13 +52,13 @@ void declare_memory(Grammar& grammar, MemoryArguments& arguments) {
   grammar.take({.name = "--timeline",
                 .to = &arguments.sections.timeline,
                 .help = "How much was allocated over time"});
-  grammar.take({.name = "--by",
-                .to = &arguments.by,
-                .help = "Owners of the memory: the library that asked, the NVTX ranges around "
-                        "the call, the functions above it (--stacks), the kind of memory, or the "
-                        "pool (library)",
-                .placeholder = "WHAT",
-                .choices = {"library", "nvtx", "stack", "kind", "pool"}});
+  grammar.take(
+      {.name = "--by",
+       .to = &arguments.by,
+       .help = "Owners of the memory: the library that asked, the NVTX ranges around the call, the "
+               "functions above it (--stacks), the kind of memory, or the pool (library)",
+       .placeholder = "WHAT",
+       .choices = {"library", "nvtx", "stack", "kind", "pool"}});
   grammar.take({.name = "--top",
                 .to = number_to(arguments.options.top, 1),
                 .help = "Lines of each table of text (10)",

@@ -203,8 +203,8 @@ Json json_of(const cupti::HostChip& chip, const Listing& listing, const Devices&
 void print(const Json& document) { std::cout << json_text(document, 1) << "\n"; }
 
 void print_csv_heading() {
-  std::cout << "\"Chip\",\"Name\",\"Kind\",\"Unit\",\"Hardware Unit\",\"Passes\",\"Formula\","
-               "\"Description\"\n";
+  std::cout << "\"Chip\",\"Name\",\"Kind\",\"Unit\",\"Hardware "
+               "Unit\",\"Passes\",\"Formula\",\"Description\"\n";
 }
 
 void print_csv(const Listing& listing) {

@@ -93,16 +93,14 @@ void declare_report(Grammar& grammar, ReportArguments& arguments) {
   grammar.take_file("file", arguments.file, "A profile");
   grammar.take({.name = "--html",
                 .to = &arguments.html,
-                .help =
-                    "Write one file for a browser: what ran, where the time went, what took most "
-                    "of it, and the timeline of gpuprof view; at most 5 MB, and it asks for "
-                    "nothing from a network; -: to standard output",
+                .help = "Write one file for a browser: what ran, where the time went, what took "
+                        "most of it, and the timeline of gpuprof view; at most 5 MB, and it asks "
+                        "for nothing from a network; -: to standard output",
                 .placeholder = "FILE"});
   grammar.take({.name = "--markdown",
                 .to = &arguments.markdown,
-                .help =
-                    "Write the same without the timeline, at most 60 KB; -: to standard output, "
-                    "as without --html",
+                .help = "Write the same without the timeline, at most 60 KB; -: to standard "
+                        "output, as without --html",
                 .placeholder = "FILE"});
   grammar.take_window(arguments.output,
                       "Report the time from here on, counted from the run's first record: 1.5 or "
@@ -115,11 +113,8 @@ void declare_report(Grammar& grammar, ReportArguments& arguments) {
   grammar.take_options(arguments.output, {"force-overwrite", "umask", "quiet"});
   grammar.footer(
       "\nFor a long time the timeline has buckets of records instead of each record, except for "
-      "the "
-      "longest\ngaps and steps: --all-events or gpuprof view has them all.\n-f replaces an "
-      "existing "
-      "report, "
-      "too.");
+      "the longest\ngaps and steps: --all-events or gpuprof view has them all.\n-f replaces an "
+      "existing report, too.");
 }
 
 }  // namespace

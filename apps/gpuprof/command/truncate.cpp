@@ -18,13 +18,13 @@ int truncate(ExcerptJob& job) {
 
 void declare_truncate(Grammar& grammar, ExcerptJob& job) {
   grammar.take_file("profile", job.input, "The profile to take from");
-  grammar.take({.name = "--keep",
-                .to = &job.keep,
-                .help = "Records to keep, with commas between: groups of --trace (gpu, api, "
-                        "nvtx), kinds (kernel, memcpy, memset, runtime, driver, marker), tables, "
-                        "cpu-sampling",
-                .placeholder = "KINDS",
-                .required = true});
+  grammar.take(
+      {.name = "--keep",
+       .to = &job.keep,
+       .help = "Records to keep, with commas between: groups of --trace (gpu, api, nvtx), kinds "
+               "(kernel, memcpy, memset, runtime, driver, marker), tables, cpu-sampling",
+       .placeholder = "KINDS",
+       .required = true});
   take_file_options(grammar, job);
   grammar.require("export-profile");
   grammar.footer("\nDevices, contexts, streams, names and strings are always kept.");

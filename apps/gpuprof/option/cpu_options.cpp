@@ -6,8 +6,6 @@
 namespace gpuprof::app {
 namespace {
 
-using G = OptionGroup;
-
 std::optional<Refusal> set_cpu_mode(Options& options, const std::string& value) {
   using report::CpuMode;
   options.reports.cpu.mode = value == "flat"       ? CpuMode::flat
@@ -24,24 +22,20 @@ std::vector<Option> cpu_options() {
   return {
       {.name = "cpu-profiling",
        .argument = "on|off",
-       .group = G::cpu,
        .help = "Sample the CPU while the program runs",
        .status = Status::not_yet,
        .why = no_sampling,
        .harmless = "off"},
       {.name = "cpu-profiling-mode",
        .argument = "flat|top-down|bottom-up",
-       .group = G::cpu,
        .help = "How the report shows calls (bottom-up)",
        .set = set_cpu_mode},
       {.name = "cpu-profiling-max-depth",
        .argument = "N",
-       .group = G::cpu,
        .help = "Calls of a stack that the report shows (0: all)",
        .set = number(0, INT_MAX, [](Options& o) -> int& { return o.reports.cpu.max_depth; })},
       {.name = "cpu-profiling-percentage-threshold",
        .argument = "0..100",
-       .group = G::cpu,
        .help = "Leave out what has less than this percentage",
        .set =
            [](Options& options, const std::string& value) {
@@ -51,41 +45,34 @@ std::vector<Option> cpu_options() {
            }},
       {.name = "cpu-profiling-scope",
        .argument = "function|instruction",
-       .group = G::cpu,
        .help = "What counts as one place (function)",
        .set =
            equals("instruction", [](Options& o) -> bool& { return o.reports.cpu.by_instruction; })},
       {.name = "cpu-profiling-show-library",
        .argument = "on|off",
-       .group = G::cpu,
        .help = "Name the library of each place (off)",
        .set = equals("on", [](Options& o) -> bool& { return o.reports.cpu.show_library; })},
       {.name = "cpu-profiling-thread-mode",
        .argument = "separated|aggregated",
-       .group = G::cpu,
        .help = "A report for each thread, or one (aggregated)",
        .set = equals("separated", [](Options& o) -> bool& { return o.reports.cpu.by_thread; })},
       {.name = "cpu-profiling-show-ccff",
        .argument = "on|off",
-       .group = G::cpu,
        .help = "Messages of the compiler in the report; implies scope instruction (off)",
        .set = equals("on", [](Options& o) -> bool& { return o.reports.cpu.show_ccff; })},
       {.name = "cpu-profiling-explain-ccff",
        .argument = "FILE",
-       .group = G::cpu,
        .help = "The PGI compilers' file of explanations",
        .status = Status::no_effect,
        .why = "PGI compilers no longer exist"},
       {.name = "cpu-profiling-frequency",
        .argument = "HZ",
-       .group = G::cpu,
        .help = "Samples per second (100)\nWith -i only printed.",
        .status = Status::not_yet,
        .why = no_sampling,
        .set = number(1, 500, [](Options& o) -> int& { return o.reports.cpu.frequency; })},
       {.name = "cpu-profiling-unwind-stack",
        .argument = "on|off",
-       .group = G::cpu,
        .help = "Record the stack with each sample (on)",
        .status = Status::not_yet,
        .why = no_sampling},

@@ -5,8 +5,6 @@
 namespace gpuprof::app {
 namespace {
 
-using G = OptionGroup;
-
 Set time(reading::Moment& (*target)(Options&)) {
   return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
     const auto moment = reading::parse_moment(value);
@@ -67,37 +65,32 @@ std::vector<Option> filter_options() {
   return {
       {.name = "kernels",
        .argument = "REGEX",
-       .group = G::filter,
        .help = "Kernels whose name contains this regular expression\n"
                "Case matters. Copies and sets are left out.",
        .common = true,
        .set = set_kernels},
       {.name = "devices",
        .argument = "LIST",
-       .group = G::filter,
        .help = "GPU work of these devices: all, or numbers with commas between",
        .common = true,
        .set = set_devices},
       {.name = "from",
        .argument = "TIME",
-       .group = G::filter,
        .help = "Records that begin at this time or later\n"
                "Times count from the run's first record, as in traces: 1.5 or 1.5s, 20ms, 7us, "
-               "12ns. nvtx:NAME "
-               "is where the first NVTX range of that name begins, and with --to where it ends.",
+               "12ns. nvtx:NAME is where the first NVTX range of that name begins, and with --to "
+               "where it ends.",
        .ours = true,
        .common = true,
        .set = time([](Options& o) -> reading::Moment& { return o.reports.filter.from; })},
       {.name = "to",
        .argument = "TIME",
-       .group = G::filter,
        .help = "Records that begin before this time",
        .ours = true,
        .common = true,
        .set = time([](Options& o) -> reading::Moment& { return o.reports.filter.to; })},
       {.name = "nvtx",
        .argument = "NAME",
-       .group = G::filter,
        .help = "The same as --from nvtx:NAME --to nvtx:NAME",
        .ours = true,
        .common = true,

@@ -6,8 +6,6 @@
 namespace gpuprof::app {
 namespace {
 
-using G = OptionGroup;
-
 Set layout(report::Layout layout) {
   return [=](Options& options, const std::string&) {
     report::Options& reports = options.reports;
@@ -43,7 +41,6 @@ std::vector<Option> format_options() {
   return {
       {.name = "csv",
        .optional = "plain",
-       .group = G::format,
        .help = "Comma-separated values, as nvprof has them or plain: one line of names\n"
                "plain: the rows that --json has, as one table, with -i on standard output.",
        .common = true,
@@ -54,7 +51,6 @@ std::vector<Option> format_options() {
              return layout(value.empty() ? csv : plain_csv)(options, value);
            }},
       {.name = "json",
-       .group = G::format,
        .help = "One JSON document; with -i on standard output",
        .ours = true,
        .common = true,
@@ -63,36 +59,30 @@ std::vector<Option> format_options() {
       {.name = "normalized-time-unit",
        .letter = 'u',
        .argument = "s|ms|us|ns|col|auto",
-       .group = G::format,
        .help = "Unit of times; col: one for each column, auto: what fits the value",
        .common = true,
        .set = set_unit},
       {.name = "demangling",
        .argument = "on|off|modern|nvprof",
-       .group = G::format,
-       .help =
-           "C++ names of kernels\n"
-           "on: as nvprof writes them in its reports, readable where nvprof leaves them mangled "
-           "and the file is gpuprof's own, unambiguous in reports nvprof has not and in JSON; "
-           "off: mangled; modern and nvprof: that style everywhere.",
+       .help = "C++ names of kernels\n"
+               "on: as nvprof writes them in its reports, readable where nvprof leaves them "
+               "mangled and the file is gpuprof's own, unambiguous in reports nvprof has not and "
+               "in JSON; off: mangled; modern and nvprof: that style everywhere.",
        .common = true,
        .set = set_demangling},
       {.name = "stats",
-       .group = G::format,
        .help = "Median, standard deviation and percentiles in summaries",
        .ours = true,
        .common = true,
        .set = flag([](Options& o) { o.reports.statistics = true; })},
       {.name = "top",
        .argument = "N",
-       .group = G::format,
        .help = "Only the first N rows of each section of a summary",
        .ours = true,
        .common = true,
        .once = true,
        .set = number(1, INT_MAX, [](Options& o) -> int& { return o.reports.top; })},
       {.name = "source",
-       .group = G::format,
        .help = "The source text of lines in --print-pc-sampling and --print-sass-metrics\n"
                "The profile names the files: do not use this for a stranger's profile if you pass "
                "the report on. Only files that are named like source files are read.",
@@ -101,7 +91,6 @@ std::vector<Option> format_options() {
        .set = flag([](Options& o) { o.reports.source = true; })},
       {.name = "source-root",
        .argument = "FOLDER",
-       .group = G::format,
        .help = "The same, with source files looked for in this folder and nowhere else\n"
                "By as much of the end of a file's name as there is beneath the folder.",
        .ours = true,
@@ -115,11 +104,9 @@ std::vector<Option> format_options() {
            }},
       {.name = "openacc-summary-mode",
        .argument = "exclusive|inclusive",
-       .group = G::format,
        .help = "OpenACC times without (exclusive) or with nested constructs",
        .set = equals("inclusive", [](Options& o) -> bool& { return o.reports.openacc_inclusive; })},
       {.name = "print-openacc-constructs",
-       .group = G::format,
        .help = "Name the parent construct in OpenACC reports",
        .set = flag([](Options& o) { o.reports.openacc_constructs = true; })},
   };

@@ -10,8 +10,6 @@
 namespace gpuprof::app {
 namespace {
 
-using G = OptionGroup;
-
 // A comma-separated list of metrics or events, for the scope that was set last.
 Set request(std::vector<std::string> MetricRequest::*names) {
   return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
@@ -20,6 +18,15 @@ Set request(std::vector<std::string> MetricRequest::*names) {
       if (!name.empty()) (request.*names).push_back(std::move(name));
     }
     options.metrics.requests.push_back(std::move(request));
+    return {};
+  };
+}
+
+Set launches(std::uint64_t MetricRequest::*target) {
+  return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
+    const auto number = parse<std::uint32_t>(value);
+    if (!number) return Refusal{.takes = "a number"};
+    options.metrics.scope.*target = *number;
     return {};
   };
 }
@@ -73,24 +80,20 @@ std::vector<Option> metric_options() {
       {.name = "metrics",
        .letter = 'm',
        .argument = "LIST",
-       .group = G::metrics,
-       .help =
-           "Metrics to collect for each kernel, with commas between\n"
-           "Names of nvprof's and of CUPTI's (--query-metrics); all is every metric of nvprof's "
-           "that the GPU has. May be given again for other kernels: --devices, --kernels, "
-           "--launch-skip and --launch-count hold for the --metrics and --events after them. "
-           "Values are in METRIC_VALUE and in the view kernel_metrics.",
+       .help = "Metrics to collect for each kernel, with commas between\n"
+               "Names of nvprof's and of CUPTI's (--query-metrics); all is every metric of "
+               "nvprof's that the GPU has. May be given again for other kernels: --devices, "
+               "--kernels, --launch-skip and --launch-count hold for the --metrics and --events "
+               "after them. Values are in METRIC_VALUE and in the view kernel_metrics.",
        .common = true,
        .once = true,
        .not_with_import = true,
        .values = metric_names,
        .set = request(&MetricRequest::metrics)},
       {.name = "query-metrics",
-       .group = G::metrics,
-       .help =
-           "List the metrics of a chip\n"
-           "nvprof's names, computed from CUPTI's metrics, and these. Needs no GPU with --chip. "
-           "With --csv or --json for programs.",
+       .help = "List the metrics of a chip\n"
+               "nvprof's names, computed from CUPTI's metrics, and these. Needs no GPU with "
+               "--chip. With --csv or --json for programs.",
        .common = true,
        .once = true,
        .not_with_import = true,
@@ -101,7 +104,6 @@ std::vector<Option> metric_options() {
       {.name = "events",
        .letter = 'e',
        .argument = "LIST",
-       .group = G::metrics,
        .help = "nvprof's events to collect, from the metrics that stand for them\n"
                "--query-events lists them.",
        .once = true,
@@ -109,7 +111,6 @@ std::vector<Option> metric_options() {
        .values = event_names,
        .set = request(&MetricRequest::events)},
       {.name = "query-events",
-       .group = G::metrics,
        .help = "List nvprof's events that CUPTI's metrics of a chip can stand for",
        .once = true,
        .not_with_import = true,
@@ -119,7 +120,6 @@ std::vector<Option> metric_options() {
        })},
       {.name = "chip",
        .argument = "NAME",
-       .group = G::metrics,
        .help = "The chip that --query-metrics lists: GH100, or a product such as H200 or A100, or "
                "sm_90",
        .ours = true,
@@ -128,57 +128,48 @@ std::vector<Option> metric_options() {
        .set = text([](Options& o) -> std::string& { return o.query.chip; })},
       {.name = "filter",
        .argument = "TEXT",
-       .group = G::metrics,
        .help = "List only names with this text, or in which this regular expression is found\n"
                "With passes that collecting takes; the whole name of a metric shows all of it.",
        .ours = true,
        .once = true,
        .set = text([](Options& o) -> std::string& { return o.query.filter; })},
       {.name = "analysis-metrics",
-       .group = G::metrics,
        .help = "What the Visual Profiler analyses",
        .status = Status::replaced,
        .why = "there is no Visual Profiler for today's GPUs; name metrics with --metrics",
        .not_with_import = true},
       {.name = "aggregate-mode",
        .argument = "on|off",
-       .group = G::metrics,
        .help = "off: a value for each unit of the device",
        .status = Status::replaced,
        .why = "CUDA has no values of single units any more; metrics have .sum, .avg, .min, .max",
        .harmless = "on"},
       {.name = "event-collection-mode",
        .argument = "kernel|continuous",
-       .group = G::metrics,
        .help = "continuous: over the whole run and not for each kernel",
        .status = Status::not_yet,
        .why = no_sampling_of_counters,
        .harmless = "kernel"},
       {.name = "continuous-sampling-interval",
        .argument = "MS",
-       .group = G::metrics,
        .help = "Milliseconds between values in continuous mode",
        .status = Status::not_yet,
        .why = no_sampling_of_counters,
        .set = number(1, INT_MAX)},
       {.name = "replay-mode",
        .argument = "application|multiplex|kernel|range|disabled",
-       .group = G::metrics,
-       .help =
-           "How metrics are collected that do not fit into one pass (application)\n"
-           "application: the program runs once for each group of metrics; the first run is also "
-           "traced. Cheapest, for programs that do the same each time.\n"
-           "multiplex: one run, in which groups take turns over windows of launches, within "
-           "--metrics-overhead. For long runs of few kernels, such as training.\n"
-           "kernel: each kernel runs several times on the same memory. Expensive; for programs "
-           "that "
-           "cannot run twice.\n"
-           "range: one value for everything in a range of the program's own, see --range.\n"
-           "disabled: one run, and an error when the metrics take more.",
+       .help = "How metrics are collected that do not fit into one pass (application)\n"
+               "application: the program runs once for each group of metrics; the first run is "
+               "also traced. Cheapest, for programs that do the same each time.\n"
+               "multiplex: one run, in which groups take turns over windows of launches, within "
+               "--metrics-overhead. For long runs of few kernels, such as training.\n"
+               "kernel: each kernel runs several times on the same memory. Expensive; for programs "
+               "that cannot run twice.\n"
+               "range: one value for everything in a range of the program's own, see --range.\n"
+               "disabled: one run, and an error when the metrics take more.",
        .set = set_replay_mode},
       {.name = "range",
        .argument = "RANGE",
-       .group = G::metrics,
        .help = "Measure ranges as a whole and not kernels: nvtx:NAME or profiler\n"
                "nvtx:NAME: NVTX push/pop ranges whose name contains this regular expression; "
                "profiler: everything between cudaProfilerStart and cudaProfilerStop.",
@@ -191,20 +182,17 @@ std::vector<Option> metric_options() {
        .set = set_range},
       {.name = "metrics-overhead",
        .argument = "PERCENT",
-       .group = G::metrics,
        .help = "Share of the run's time that --replay-mode multiplex may take (20%)",
        .ours = true,
        .set = set_overhead},
       {.name = "metrics-samples",
        .argument = "N",
-       .group = G::metrics,
        .help = "Launches of each kernel, grid and block that --replay-mode multiplex measures in "
                "each group, at most (32)\n"
                "Fewer, but at least 8, where each mean is known to 1 %.",
        .ours = true,
        .set = number(1, 1'000'000, [](Options& o) -> int& { return o.metrics.samples; })},
       {.name = "metrics-plan",
-       .group = G::metrics,
        .help = "Show which metrics are collected together, in how many passes, and what a kernel "
                "costs\nWithout an application nothing is run; with --chip no GPU is needed.",
        .ours = true,
@@ -212,69 +200,50 @@ std::vector<Option> metric_options() {
        .not_with_import = true,
        .set = flag([](Options& o) { o.metrics.plan = true; })},
       {.name = "require-metrics",
-       .group = G::metrics,
        .help = "Do not run the program when metrics cannot be collected (else it runs without)",
        .ours = true,
        .set = flag([](Options& o) { o.metrics.required = true; })},
       {.name = "launch-skip",
        .argument = "N",
-       .group = G::metrics,
        .help = "Launches to pass over before the first that is measured",
        .ours = true,
        .once = true,
-       .set = [](Options& o, const std::string& value) -> std::optional<Refusal> {
-         const auto skip = parse<std::uint32_t>(value);
-         if (!skip) return Refusal{.takes = "a number"};
-         o.metrics.scope.skip = *skip;
-         return {};
-       }},
+       .set = launches(&MetricRequest::skip)},
       {.name = "launch-count",
        .argument = "N",
-       .group = G::metrics,
        .help = "Launches to measure (0: all)",
        .ours = true,
        .once = true,
-       .set = [](Options& o, const std::string& value) -> std::optional<Refusal> {
-         const auto count = parse<std::uint32_t>(value);
-         if (!count) return Refusal{.takes = "a number"};
-         o.metrics.scope.count = *count;
-         return {};
-       }},
+       .set = launches(&MetricRequest::count)},
       {.name = "metrics-exclude",
        .argument = "REGEX",
-       .group = G::metrics,
        .help = "Kernels never to be measured, because they wait for others\n"
                "Under --replay-mode kernel cooperative and NCCL kernels are left out anyway.",
        .ours = true,
        .set = set_left_out},
       {.name = "cache-control",
        .argument = "all|none",
-       .group = G::metrics,
        .help = "all: empty the L2 cache before each pass of --replay-mode kernel (CUPTI 13.4 and "
                "newer)",
        .ours = true,
        .set = equals("all", [](Options& o) -> bool& { return o.metrics.reset_caches; })},
       {.name = "metrics-batch",
        .argument = "N",
-       .group = G::metrics,
        .help = "Launches between two readings of the counters (256, more in long runs)\n"
                "Larger costs less per launch and more to start: 0.6 ms per launch of the batch.",
        .ours = true,
        .set = number(1, 65'536, [](Options& o) -> int& { return o.metrics.batch; })},
       {.name = "hang-timeout",
        .argument = "SECONDS",
-       .group = G::metrics,
        .help = "A measured kernel that takes longer is taken for hanging, and measuring ends (10)",
        .ours = true,
        .set = number(1, 86'400, [](Options& o) -> int& { return o.metrics.hang_seconds; })},
       {.name = "keep-counter-data",
-       .group = G::metrics,
        .help = "With --save-capture: also keep the counter data that values come from",
        .ours = true,
        .set = flag([](Options& o) { o.metrics.keep_counter_data = true; })},
       {.name = "skip-kernel-replay-save-restore",
        .argument = "on|off",
-       .group = G::metrics,
        .help = "on: kernels run again on the memory they left",
        .status = Status::replaced,
        .why = "--replay-mode application never runs a kernel twice",

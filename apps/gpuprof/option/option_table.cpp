@@ -11,11 +11,23 @@ namespace gpuprof::app {
 namespace {
 
 std::vector<Option> make_table() {
+  using enum OptionGroup;
   std::vector<Option> table;
-  for (const auto& rows :
-       {collect_options, output_options, report_options, format_options, filter_options,
-        metric_options, sampling_options, pc_sampling_options, cpu_options, program_options}) {
-    std::ranges::move(rows(), std::back_inserter(table));
+  for (const auto& [group, rows] : {std::pair{collect, collect_options},
+                                    {output, output_options},
+                                    {reports, report_options},
+                                    {format, format_options},
+                                    {filter, filter_options},
+                                    {metrics, metric_options},
+                                    {collect, everything_option},
+                                    {metrics, sampling_options},
+                                    {collect, pc_sampling_options},
+                                    {cpu, cpu_options},
+                                    {program, program_options}}) {
+    for (Option& option : rows()) {
+      option.group = group;
+      table.push_back(std::move(option));
+    }
   }
   return table;
 }

@@ -42,8 +42,8 @@ struct Option {
   char letter = 0;
   std::string optional = {};  // what may follow '=' if there is no argument
   std::string argument = {};  // empty: no argument; with '|': one of these; otherwise a placeholder
-  OptionGroup group;
-  std::string help;  // first line: short help; the rest: long help only
+  OptionGroup group = {};     // by the list that the option is in
+  std::string help;           // first line: short help; the rest: long help only
   Status status = Status::works;
   std::string why = {};
   std::string harmless = {};  // nvprof's default: this value never causes a refusal or a remark

@@ -6,8 +6,6 @@
 namespace gpuprof::app {
 namespace {
 
-using G = OptionGroup;
-
 std::optional<Refusal> set_umask(Options& options, const std::string& value) {
   unsigned bits = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bits, 8);
@@ -31,7 +29,6 @@ std::vector<Option> output_options() {
       {.name = "export-profile",
        .letter = 'o',
        .argument = "FILE",
-       .group = G::output,
        .help = "Write the profile to this SQLite file\n"
                "The name may hold %p (process id: one file for each process), %h (host), %q{NAME} "
                "(variable) and %% (a percent sign). Reports are then printed only when asked for.",
@@ -41,12 +38,10 @@ std::vector<Option> output_options() {
        .set = file_name([](Options& o) -> std::string& { return o.output; })},
       {.name = "force-overwrite",
        .letter = 'f',
-       .group = G::output,
        .help = "Replace a profile, a capture or an empty file of that name",
        .common = true,
        .set = flag([](Options& o) { o.overwrite = true; })},
       {.name = "fail-if-empty",
-       .group = G::output,
        .help = "End with 24 when nothing was recorded and the program ended with 0\n"
                "For tests: a program that finds no GPU and goes on without is not taken for one "
                "that was profiled.",
@@ -55,7 +50,6 @@ std::vector<Option> output_options() {
        .not_with_import = true,
        .set = flag([](Options& o) { o.fail_if_empty = true; })},
       {.name = "view",
-       .group = G::output,
        .help = "Show the run in a browser while it is recorded, and afterwards until Ctrl-C\n"
                "The address is printed to standard error: gpuprof view --live.",
        .ours = true,
@@ -63,7 +57,6 @@ std::vector<Option> output_options() {
        .set = flag([](Options& o) { o.view = true; })},
       {.name = "umask",
        .argument = "MODE",
-       .group = G::output,
        .help = "Take these bits, octal, from the mode of the files that are made (077)\n"
                "077 leaves them to their owner alone, 022 lets all read them. The shell's umask "
                "does not count. Profiles, captures, logs and parts of profiles are meant; the "
@@ -72,16 +65,14 @@ std::vector<Option> output_options() {
        .set = set_umask},
       {.name = "step",
        .argument = "REGEX",
-       .group = G::output,
        .help = "NVTX ranges whose message contains this regular expression are steps\n"
-               "The view steps has them. Without it, ranges named step, iteration, batch or "
-               "the like are steps, with or without a number after the name. If there is none, the "
+               "The view steps has them. Without it, ranges named step, iteration, batch or the "
+               "like are steps, with or without a number after the name. If there is none, the "
                "windows between cudaProfilerStart and cudaProfilerStop are.",
        .ours = true,
        .not_with_import = true,
        .set = set_step},
       {.name = "no-command-line",
-       .group = G::output,
        .help = "Do not store command lines, which may hold secrets\n"
                "Neither gpuprof's nor the program's nor those of its processes, in no profile and "
                "no capture. Reports and logs name the program without its arguments.",
@@ -90,7 +81,6 @@ std::vector<Option> output_options() {
       {.name = "import-profile",
        .letter = 'i',
        .argument = "FILE",
-       .group = G::output,
        .help = "Print reports of this file; nothing is run\n"
                "Files of gpuprof and of nvprof, Version 8 to 18.",
        .common = true,
@@ -98,7 +88,6 @@ std::vector<Option> output_options() {
        .set = text([](Options& o) -> std::string& { return o.input; })},
       {.name = "log-file",
        .argument = "FILE",
-       .group = G::output,
        .help = "Send reports and messages to this file\n"
                "%1 is standard output, %2 standard error. The name may hold %p, %h, %q{NAME} and "
                "%%. An existing file is replaced.",
@@ -111,37 +100,31 @@ std::vector<Option> output_options() {
            }},
       {.name = "quiet",
        .letter = 'q',
-       .group = G::output,
        .help = "Print nothing but errors",
        .common = true,
        .set = flag([](Options& o) { o.quiet = true; })},
       {.name = "save-capture",
        .argument = "FILE",
-       .group = G::output,
        .help = "Also record the stream itself, for gpuprof replay",
        .ours = true,
        .once = true,
        .set = file_name([](Options& o) -> std::string& { return o.save_capture; })},
       {.name = "no-indexes",
-       .group = G::output,
        .help = "Leave out nvprof's indexes: smaller file, slower joins",
        .ours = true,
        .set = flag([](Options& o) { o.indexes = false; })},
       {.name = "process-name",
        .argument = "NAME",
-       .group = G::output,
        .help = "A name for processes, in the table NAME\n"
                "The name may hold %p (process id), %h (host), %q{NAME} (variable) and %%.",
        .set = placeholders([](Options& o) -> std::string& { return o.process_name; }, false)},
       {.name = "context-name",
        .argument = "NAME",
-       .group = G::output,
        .help = "A name for contexts that the program does not name\n"
                "The name may hold %i (the context's number) and what process names may hold.",
        .set = placeholders([](Options& o) -> std::string& { return o.context_name; }, true)},
       {.name = "stream-name",
        .argument = "NAME",
-       .group = G::output,
        .help = "A name for streams that the program does not name\n"
                "The name may hold %i (the stream's number) and what process names may hold.",
        .set = placeholders([](Options& o) -> std::string& { return o.stream_name; }, true)},

@@ -9,8 +9,6 @@
 namespace gpuprof::app {
 namespace {
 
-using G = OptionGroup;
-
 std::optional<Refusal> set_period(Options& options, const std::string& value) {
   const auto period = parse<int>(value);
   if (!period || *period < 5 || *period > 31) return Refusal{.takes = "a number from 5 to 31"};
@@ -86,7 +84,6 @@ void turn_sass_metrics_on(Options& options) {
 std::vector<Option> pc_sampling_options() {
   return {
       {.name = "pc-sampling",
-       .group = G::collect,
        .help = "Sample at which instructions the GPU's warps are, and what they wait for\n"
                "In addition to tracing. Needs the same rights as --metrics, and cannot be combined "
                "with them.\nSource lines are known for code that was compiled with -lineinfo.",
@@ -94,19 +91,16 @@ std::vector<Option> pc_sampling_options() {
        .set = flag(turn_pc_sampling_on)},
       {.name = "pc-sampling-period",
        .argument = "5..31",
-       .group = G::collect,
        .help =
            "Cycles between PC samples, as a power of two (8 times CUPTI's choice for the device)",
        .alias = "pc-period",
        .set = set_period},
       {.name = "pc-stall-reasons",
        .argument = "LIST",
-       .group = G::collect,
        .help = "What to sample warps waiting for, by CUPTI's names without the common part (all)",
        .ours = true,
        .set = set_reasons},
       {.name = "pc-serialize",
-       .group = G::collect,
        .help = "Run kernels one at a time while they are sampled\n"
                "Samples are then distinguished by launch. CUDA graphs have none.",
        .ours = true,
@@ -116,20 +110,18 @@ std::vector<Option> pc_sampling_options() {
        })},
       {.name = "pc-buffer",
        .argument = "MB",
-       .group = G::collect,
        .help = "Memory of the device for PC samples that were not read yet (512)",
        .ours = true,
        .set = number(1, 65'536, [](Options& o) -> int& { return o.pc_sampling.buffer_mb; })},
       {.name = "source-level-analysis",
        .letter = 'a',
        .argument = "LIST",
-       .group = G::collect,
        .help = "Count what each instruction does: global_access, shared_access, branch, "
-               "instruction_execution\nCUPTI adds code to the kernels, which makes them "
-               "slower; kernels and copies are not traced then. All launches are counted together; "
-               "after --kernels, --launch-skip or --launch-count (as for --metrics; --kernels . is "
-               "all) each chosen one on its own, while others wait. Needs the same rights as "
-               "--metrics. pc_sampling: as --pc-sampling.",
+               "instruction_execution\nCUPTI adds code to the kernels, which makes them slower; "
+               "kernels and copies are not traced then. All launches are counted together; after "
+               "--kernels, --launch-skip or --launch-count (as for --metrics; --kernels . is all) "
+               "each chosen one on its own, while others wait. Needs the same rights as --metrics. "
+               "pc_sampling: as --pc-sampling.",
        .not_with_import = true,
        .set = set_analysis},
   };

@@ -4,8 +4,6 @@
 namespace gpuprof::app {
 namespace {
 
-using G = OptionGroup;
-
 std::vector<std::string> topics(std::string_view) {
   std::vector<std::string> words{"all"};
   for (const OptionGroupInfo& group : option_groups()) words.emplace_back(group.name);
@@ -18,7 +16,6 @@ std::vector<Option> program_options() {
   return {
       {.name = "config",
        .argument = "FILE",
-       .group = G::program,
        .help = "Take defaults from this file\n"
                "Else from $XDG_CONFIG_HOME/gpuprof/config.toml or ~/.config/gpuprof/config.toml: "
                "lines such as trace = \"+queries\" or quiet = true, with the options of \"What to "
@@ -27,20 +24,17 @@ std::vector<Option> program_options() {
        .ours = true,
        .set = text([](Options& o) -> std::string& { return o.config.file; })},
       {.name = "no-config",
-       .group = G::program,
        .help = "Take no defaults from a file or from the environment",
        .ours = true,
        .set = flag([](Options& o) { o.config.none = true; })},
       {.name = "help",
        .letter = 'h',
        .argument = "[TOPIC]",
-       .group = G::program,
        .help = "This help; of a group, of options that match a word, or all",
        .common = true,
        .values = topics},
       {.name = "version",
        .letter = 'V',
-       .group = G::program,
        .help = "Print the version",
        .common = true,
        .set = flag([](Options& o) { o.action = Action::version; })},

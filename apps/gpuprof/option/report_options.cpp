@@ -11,7 +11,6 @@ std::vector<Option> report_options() {
     const std::string name(entry->option);
     table.push_back({.name = name,
                      .letter = entry->letter,
-                     .group = OptionGroup::reports,
                      .help = std::string(entry->help),
                      .ours = entry->ours,
                      .common = true,

@@ -9,8 +9,6 @@
 namespace gpuprof::app {
 namespace {
 
-using G = OptionGroup;
-
 std::optional<Refusal> set_metrics(Options& options, const std::string& value) {
   options.pm.on = true;
   options.pm.metrics.clear();
@@ -66,10 +64,9 @@ std::optional<Refusal> set_buffer(Options& options, const std::string& value) {
 
 }  // namespace
 
-std::vector<Option> sampling_options() {
+std::vector<Option> everything_option() {
   return {
       {.name = "everything",
-       .group = G::collect,
        .help = "Trace all groups, and sample counters of the GPUs\n"
                "--trace all and --pm-sampling: what one run can have, in one file and on one "
                "clock. --pc-sampling, --metrics and --events need the same counters, which the "
@@ -81,24 +78,26 @@ std::vector<Option> sampling_options() {
          o.pm.on = true;
          o.trace.words = {"all"};
        })},
+  };
+}
+
+std::vector<Option> sampling_options() {
+  return {
       {.name = "pm-sampling",
-       .group = G::metrics,
-       .help =
-           "Sample counters of the GPUs over time, in addition to the trace\n"
-           "How busy the GPU, its multiprocessors and tensor units are, memory, PCIe, NVLink: "
-           "of whole GPUs, for all their processes, in a separate process. Values are in the views "
-           "pm_samples and kernel_pm, and in --print-pm-sampling. CUPTI may hold the GPU's "
-           "clocks meanwhile. Not with --pc-sampling or --metrics.",
+       .help = "Sample counters of the GPUs over time, in addition to the trace\n"
+               "How busy the GPU, its multiprocessors and tensor units are, memory, PCIe, NVLink: "
+               "of whole GPUs, for all their processes, in a separate process. Values are in the "
+               "views pm_samples and kernel_pm, and in --print-pm-sampling. CUPTI may hold the "
+               "GPU's clocks meanwhile. Not with --pc-sampling or --metrics.",
        .ours = true,
        .once = true,
        .not_with_import = true,
        .set = flag([](Options& o) { o.pm.on = true; })},
       {.name = "pm-metrics",
        .argument = "LIST",
-       .group = G::metrics,
        .help = "Metrics to sample, with commas between (default)\n"
-               "All have to fit into one pass; the word default means the usual ones, "
-               "and at intervals below 100us for half of them: more are not decoded in time. "
+               "All have to fit into one pass; the word default means the usual ones, and at "
+               "intervals below 100us for half of them: more are not decoded in time. "
                "--query-metrics --pm lists what can be sampled. Turns --pm-sampling on.",
        .ours = true,
        .once = true,
@@ -107,28 +106,23 @@ std::vector<Option> sampling_options() {
        .set = set_metrics},
       {.name = "pm-interval",
        .argument = "TIME",
-       .group = G::metrics,
        .help = "A sample each 50us, 1ms, 100000cycles of the system clock, or the like (200us)\n"
                "A sample of all default metrics takes 60 to 100 us of processor cores. GPUs of the "
-               "Turing line and A100 "
-               "count in cycles, 1.4 for each ns of a time.",
+               "Turing line and A100 count in cycles, 1.4 for each ns of a time.",
        .ours = true,
        .set = set_interval},
       {.name = "pm-buffer",
        .argument = "SIZE",
-       .group = G::metrics,
        .help = "Room for samples on each GPU that were not read yet: 64M, 1G (256M)\n"
                "When it is full, samples are lost, which is reported (view pm_gaps).",
        .ours = true,
        .set = set_buffer},
       {.name = "pm-keep",
        .argument = "oldest|latest",
-       .group = G::metrics,
        .help = "Which samples stay when that is full (oldest)",
        .ours = true,
        .set = equals("latest", [](Options& o) -> bool& { return o.pm.keep_latest; })},
       {.name = "pm",
-       .group = G::metrics,
        .help = "--query-metrics lists what can be sampled over time, and what is by default",
        .ours = true,
        .once = true,

@@ -13,13 +13,14 @@ namespace gpuprof::app {
 
 using Set = std::function<std::optional<Refusal>(Options&, const std::string&)>;
 
-// The options of each group, in help order.
+// The options of each group, in help order, without the group.
 std::vector<Option> collect_options();
 std::vector<Option> output_options();
 std::vector<Option> report_options();
 std::vector<Option> format_options();
 std::vector<Option> filter_options();
 std::vector<Option> metric_options();
+std::vector<Option> everything_option();
 std::vector<Option> sampling_options();
 std::vector<Option> pc_sampling_options();
 std::vector<Option> cpu_options();
