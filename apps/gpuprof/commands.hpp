@@ -25,8 +25,8 @@ int query_metrics_command(const Options& options);
 // To add one: define it in a file of command/ and add a line to command/list.cpp.
 struct Subcommand {
   std::string_view name;
-  std::string_view usage;  // what follows the name
-  std::string_view help;   // one line; empty: hidden
+  std::string_view usage = {};  // what follows the name
+  std::string_view help = {};   // one line; empty: hidden
   // Declares the arguments. The returned function is called after they have been parsed.
   std::function<int()> (*declare)(Grammar& grammar);
   // For completion: the possible words of one of the command's own options or arguments.

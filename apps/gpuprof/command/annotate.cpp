@@ -61,22 +61,15 @@ int show(AnnotateArguments& arguments) {
 
 void declare_annotate(Grammar& grammar, AnnotateArguments& arguments) {
   grammar.take_file("file", arguments.file, "A profile, also one that is being written");
-  grammar.take({.name = "--kernels",
-                .to = &arguments.kernels,
-                .help = "Only functions whose names contain this regular expression",
-                .placeholder = "REGEX"});
-  grammar.take({.name = "--top",
-                .to = number_to(arguments.top, 1),
-                .help = "Number of functions to show; 5 unless given",
-                .placeholder = "N"});
-  grammar.take({.name = "--disassemble",
-                .to = &arguments.disassemble,
-                .help = "Show the instructions themselves: gives the code in the profile to "
-                        "NVIDIA's nvdisasm, so not for profiles of strangers"});
-  grammar.take({.name = "--nvdisasm",
-                .to = &arguments.nvdisasm,
-                .help = "The same with this program; else the one in PATH or /usr/local/cuda/bin",
-                .placeholder = "PATH"});
+  grammar.take("--kernels", &arguments.kernels,
+               "Only functions whose names contain this regular expression", "REGEX");
+  grammar.take("--top", number_to(arguments.top, 1), "Number of functions to show; 5 unless given",
+               "N");
+  grammar.take("--disassemble", &arguments.disassemble,
+               "Show the instructions themselves: gives the code in the profile to "
+               "NVIDIA's nvdisasm, so not for profiles of strangers");
+  grammar.take("--nvdisasm", &arguments.nvdisasm,
+               "The same with this program; else the one in PATH or /usr/local/cuda/bin", "PATH");
   grammar.footer(
       "\nFunctions with the most PC samples come first, then those whose warps executed most. "
       "Threads is\nhow many of a warp executed the instruction on average. Without --disassemble "

@@ -136,23 +136,17 @@ int run(ExportArguments& arguments) {
 void declare_export(Grammar& grammar, ExportArguments& arguments) {
   ExcerptJob& job = arguments.job;
   grammar.take_file("profile", job.input, "The profile to export");
-  grammar.take({.name = "--format",
-                .to = &arguments.format,
-                .help = "What to write, if the ending of the name after -o does not say it",
-                .placeholder = "FORMAT",
-                .choices = format_names()});
-  grammar.take({.name = "--for",
-                .to = &arguments.tool,
-                .help =
-                    "The tool that will read it: nvprof (11.8, and its Visual Profiler), or hta "
-                    "(Holistic Trace Analysis, which requires names that end in .json or .gz)",
-                .placeholder = "TOOL"});
+  grammar.take("--format", &arguments.format,
+               "What to write, if the ending of the name after -o does not say it", "FORMAT",
+               format_names());
+  grammar.take("--for", &arguments.tool,
+               "The tool that will read it: nvprof (11.8, and its Visual Profiler), or hta "
+               "(Holistic Trace Analysis, which requires names that end in .json or .gz)",
+               "TOOL");
   grammar.take_window(job.file);
   grammar.take_options(job.file, {"kernels", "devices"});
-  grammar.take({.name = "--process",
-                .to = &arguments.processes,
-                .help = "Activities of these processes alone: ids with commas between",
-                .placeholder = "IDS"});
+  grammar.take("--process", &arguments.processes,
+               "Activities of these processes alone: ids with commas between", "IDS");
   take_file_options(grammar, job);
   grammar.require("export-profile");
   std::string footer = "\nEndings of files, formats and what they are:\n";

@@ -36,13 +36,11 @@ void declare_finish(Grammar& grammar, FinishArguments& arguments) {
   grammar.take_file("profile", job.input, "The profile to finish");
   take_file_options(grammar, job);
   grammar.take_options(job.file, {"step"});
-  grammar.take({.name = "--timeline",
-                .to = &arguments.timeline,
-                .help = "Store the timeline, so that gpuprof view opens at once however long the "
-                        "run is: always, never, or auto, from 30 million records on (auto). It "
-                        "takes about a tenth of the file's size",
-                .placeholder = "WHEN",
-                .choices = {"auto", "always", "never"}});
+  grammar.take("--timeline", &arguments.timeline,
+               "Store the timeline, so that gpuprof view opens at once however long the "
+               "run is: always, never, or auto, from 30 million records on (auto). It "
+               "takes about a tenth of the file's size",
+               "WHEN", {"auto", "always", "never"});
   grammar.footer(
       "\nA run that ends in order does this itself. A file whose gpuprof was killed has all "
       "records\n"

@@ -57,6 +57,14 @@ class Grammar {
   using Taken = std::variant<Argument, Shared>;
 
   void take(Argument argument) { taken_.emplace_back(std::move(argument)); }
+  void take(std::string_view name, decltype(Argument::to) to, std::string_view help,
+            std::string_view placeholder = {}, std::vector<std::string> choices = {}) {
+    take({.name = name,
+          .to = std::move(to),
+          .help = help,
+          .placeholder = placeholder,
+          .choices = std::move(choices)});
+  }
 
   // A positional argument without which the command does not run.
   void take_file(std::string_view name, std::string& to, std::string_view help) {

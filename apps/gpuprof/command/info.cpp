@@ -39,10 +39,9 @@ int info(InfoArguments& arguments) {
 
 void declare_info(Grammar& grammar, InfoArguments& arguments) {
   grammar.take_file("file", arguments.file, "A profile");
-  grammar.take({.name = "--json", .to = &arguments.json, .help = "One JSON document"});
-  grammar.take({.name = "--exact",
-                .to = &arguments.options.exact,
-                .help = "Read all of a file above 512 MiB, to count records and find times"});
+  grammar.take("--json", &arguments.json, "One JSON document");
+  grammar.take("--exact", &arguments.options.exact,
+               "Read all of a file above 512 MiB, to count records and find times");
 }
 
 }  // namespace

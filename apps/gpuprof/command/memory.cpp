@@ -43,30 +43,20 @@ int print_account(MemoryArguments& arguments) {
 
 void declare_memory(Grammar& grammar, MemoryArguments& arguments) {
   grammar.take_file("file", arguments.file, "A profile");
-  grammar.take({.name = "--peak",
-                .to = &arguments.sections.peak,
-                .help = "When most memory was allocated, to the byte, and its owners"});
-  grammar.take({.name = "--leaks",
-                .to = &arguments.sections.leaks,
-                .help = "What was never released, and whether that is a leak"});
-  grammar.take({.name = "--timeline",
-                .to = &arguments.sections.timeline,
-                .help = "How much was allocated over time"});
-  grammar.take(
-      {.name = "--by",
-       .to = &arguments.by,
-       .help = "Owners of the memory: the library that asked, the NVTX ranges around the call, the "
+  grammar.take("--peak", &arguments.sections.peak,
+               "When most memory was allocated, to the byte, and its owners");
+  grammar.take("--leaks", &arguments.sections.leaks,
+               "What was never released, and whether that is a leak");
+  grammar.take("--timeline", &arguments.sections.timeline, "How much was allocated over time");
+  grammar.take("--by", &arguments.by,
+               "Owners of the memory: the library that asked, the NVTX ranges around the call, the "
                "functions above it (--stacks), the kind of memory, or the pool (library)",
-       .placeholder = "WHAT",
-       .choices = {"library", "nvtx", "stack", "kind", "pool"}});
-  grammar.take({.name = "--top",
-                .to = number_to(arguments.options.top, 1),
-                .help = "Lines of each table of text (10)",
-                .placeholder = "N"});
-  grammar.take({.name = "--csv",
-                .to = &arguments.csv,
-                .help = "Comma-separated values: one line of names, then a line for each row"});
-  grammar.take({.name = "--json", .to = &arguments.json, .help = "One JSON document"});
+               "WHAT", {"library", "nvtx", "stack", "kind", "pool"});
+  grammar.take("--top", number_to(arguments.options.top, 1), "Lines of each table of text (10)",
+               "N");
+  grammar.take("--csv", &arguments.csv,
+               "Comma-separated values: one line of names, then a line for each row");
+  grammar.take("--json", &arguments.json, "One JSON document");
   grammar.footer(
       "\n"
       "  gpuprof --track-memory -o run.sqlite ./app\n"

@@ -97,10 +97,9 @@ int print_metric_map(MetricMapArguments& arguments) {
 }
 
 void declare_metric_map(Grammar& grammar, MetricMapArguments& arguments) {
-  grammar.take({.name = "--by-chip",
-                .to = &arguments.by_chip,
-                .help = "Which formula each chip takes, as a table with tabs"});
-  grammar.take({.name = "--cupti", .to = &arguments.cupti, .help = "The libcupti to ask"});
+  grammar.take("--by-chip", &arguments.by_chip,
+               "Which formula each chip takes, as a table with tabs");
+  grammar.take("--cupti", &arguments.cupti, "The libcupti to ask");
 }
 
 }  // namespace
@@ -108,8 +107,6 @@ void declare_metric_map(Grammar& grammar, MetricMapArguments& arguments) {
 // For the tests and docs/metrics.md.
 extern const Subcommand metric_map_command{
     .name = "metric-map",
-    .usage = "",
-    .help = "",
     .declare = command<MetricMapArguments, declare_metric_map, print_metric_map>};
 
 }  // namespace gpuprof::app

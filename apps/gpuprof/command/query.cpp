@@ -175,17 +175,15 @@ int answer(QueryArguments& arguments) {
 }
 
 void declare_query(Grammar& grammar, QueryArguments& arguments) {
-  grammar.take({.name = "file", .to = &arguments.file, .help = "A profile", .placeholder = "FILE"});
-  grammar.take({.name = "query",
-                .to = &arguments.query,
-                .help = "What to ask: the name of a query, view or table, or SQL; -: SQL from "
-                        "standard input; nothing: the names of queries are listed",
-                .placeholder = "NAME|SQL"});
-  grammar.take({.name = "--csv",
-                .to = &arguments.csv,
-                .help = "Comma-separated values: one line of names, then a line for each row"});
-  grammar.take({.name = "--json", .to = &arguments.json, .help = "One JSON document"});
-  grammar.take({.name = "--markdown", .to = &arguments.markdown, .help = "A table for Markdown"});
+  grammar.take("file", &arguments.file, "A profile", "FILE");
+  grammar.take("query", &arguments.query,
+               "What to ask: the name of a query, view or table, or SQL; -: SQL from "
+               "standard input; nothing: the names of queries are listed",
+               "NAME|SQL");
+  grammar.take("--csv", &arguments.csv,
+               "Comma-separated values: one line of names, then a line for each row");
+  grammar.take("--json", &arguments.json, "One JSON document");
+  grammar.take("--markdown", &arguments.markdown, "A table for Markdown");
   grammar.footer(
       "\n"
       "  gpuprof query run.sqlite top_kernels\n"

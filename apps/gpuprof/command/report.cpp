@@ -91,25 +91,22 @@ int report(ReportArguments& arguments) {
 
 void declare_report(Grammar& grammar, ReportArguments& arguments) {
   grammar.take_file("file", arguments.file, "A profile");
-  grammar.take({.name = "--html",
-                .to = &arguments.html,
-                .help = "Write one file for a browser: what ran, where the time went, what took "
-                        "most of it, and the timeline of gpuprof view; at most 5 MB, and it asks "
-                        "for nothing from a network; -: to standard output",
-                .placeholder = "FILE"});
-  grammar.take({.name = "--markdown",
-                .to = &arguments.markdown,
-                .help = "Write the same without the timeline, at most 60 KB; -: to standard "
-                        "output, as without --html",
-                .placeholder = "FILE"});
+  grammar.take("--html", &arguments.html,
+               "Write one file for a browser: what ran, where the time went, what took "
+               "most of it, and the timeline of gpuprof view; at most 5 MB, and it asks "
+               "for nothing from a network; -: to standard output",
+               "FILE");
+  grammar.take("--markdown", &arguments.markdown,
+               "Write the same without the timeline, at most 60 KB; -: to standard "
+               "output, as without --html",
+               "FILE");
   grammar.take_window(arguments.output,
                       "Report the time from here on, counted from the run's first record: 1.5 or "
                       "1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of that name "
                       "begins, and with --to where it ends",
                       "Report the time before this");
-  grammar.take({.name = "--all-events",
-                .to = &arguments.all_records,
-                .help = "Put each record into the HTML file, which may have 50 MB then"});
+  grammar.take("--all-events", &arguments.all_records,
+               "Put each record into the HTML file, which may have 50 MB then");
   grammar.take_options(arguments.output, {"force-overwrite", "umask", "quiet"});
   grammar.footer(
       "\nFor a long time the timeline has buckets of records instead of each record, except for "

@@ -150,11 +150,9 @@ int sample(SampleJob& job) {
 }
 
 void declare_sample(Grammar& grammar, SampleJob& job) {
-  grammar.take({.name = "--duration",
-                .to = duration(job.duration),
-                .help = "How long: 10s, 500ms, 5min; else until Ctrl-C",
-                .placeholder = "TIME"});
-  grammar.take({.name = "--live", .to = &job.live, .help = "Print the means of each second"});
+  grammar.take("--duration", duration(job.duration),
+               "How long: 10s, 500ms, 5min; else until Ctrl-C", "TIME");
+  grammar.take("--live", &job.live, "Print the means of each second");
   grammar.take_options(
       job.options, {"pm-metrics", "pm-interval", "pm-buffer", "pm-keep", "cupti", "save-capture"});
   grammar.take_output_options(job.options);

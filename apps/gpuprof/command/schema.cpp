@@ -6,7 +6,6 @@ namespace gpuprof::app {
 
 extern const Subcommand schema_command{
     .name = "schema",
-    .usage = "",
     .help = "Print the tables and views as Markdown",
     .declare = prints<schema::schema_markdown>,
 };

@@ -29,10 +29,9 @@ void declare_slice(Grammar& grammar, ExcerptJob& job) {
                       "record: 1.5 or 1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range "
                       "of that name begins, and with --to where it ends",
                       "Records that begin before this time");
-  grammar.take({.name = "--anonymise",
-                .to = &job.options.anonymise,
-                .help = "Leave out who made it and where: host, paths, command lines, environment; "
-                        "without a time window all records are kept"});
+  grammar.take("--anonymise", &job.options.anonymise,
+               "Leave out who made it and where: host, paths, command lines, environment; "
+               "without a time window all records are kept");
   take_file_options(grammar, job);
   grammar.require("export-profile");
   grammar.footer(

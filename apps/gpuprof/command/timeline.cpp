@@ -39,15 +39,11 @@ void declare_timeline(Grammar& grammar, TimelineArguments& arguments) {
                       "1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of that name "
                       "begins, and with --to where it ends",
                       "Show the time before this");
-  grammar.take({.name = "--streams",
-                .to = number_to(arguments.options.streams, 0, 256),
-                .help = "Lines for the busiest streams of each GPU; 8 unless given",
-                .placeholder = "N"});
-  grammar.take({.name = "--width",
-                .to = number_to(arguments.width, narrowest, widest),
-                .help = "Characters of a line; the terminal's unless given, or 120",
-                .placeholder = "N"});
-  grammar.take({.name = "--ascii", .to = &arguments.ascii, .help = "No Unicode characters"});
+  grammar.take("--streams", number_to(arguments.options.streams, 0, 256),
+               "Lines for the busiest streams of each GPU; 8 unless given", "N");
+  grammar.take("--width", number_to(arguments.width, narrowest, widest),
+               "Characters of a line; the terminal's unless given, or 120", "N");
+  grammar.take("--ascii", &arguments.ascii, "No Unicode characters");
   grammar.footer(
       "\nA character is a span of time, and its height how much of it the GPU or the stream was "
       "busy;\na blank means idle. The share of all the time shown is before it. NVTX ranges are "

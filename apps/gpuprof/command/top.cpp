@@ -79,18 +79,12 @@ int follow(TopArguments& arguments) {
 
 void declare_top(Grammar& grammar, TopArguments& arguments) {
   grammar.take_file("file", arguments.file, "A profile, best one that is being written");
-  grammar.take({.name = "--every",
-                .to = seconds(arguments.every),
-                .help = "Look again after this time; 1 unless given",
-                .placeholder = "SECONDS"});
-  grammar.take({.name = "--times",
-                .to = number_to(arguments.times, 1),
-                .help = "Look so often; until the run is over unless given",
-                .placeholder = "N"});
-  grammar.take({.name = "--rows",
-                .to = number_to(arguments.rows, 1, 1000),
-                .help = "Names of kernels, copies and sets; 15 unless given",
-                .placeholder = "N"});
+  grammar.take("--every", seconds(arguments.every), "Look again after this time; 1 unless given",
+               "SECONDS");
+  grammar.take("--times", number_to(arguments.times, 1),
+               "Look so often; until the run is over unless given", "N");
+  grammar.take("--rows", number_to(arguments.rows, 1, 1000),
+               "Names of kernels, copies and sets; 15 unless given", "N");
   grammar.footer("\nCtrl-C ends it, and nothing else. A run that is over is shown once.");
 }
 

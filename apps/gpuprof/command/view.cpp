@@ -115,23 +115,16 @@ int serve(ViewArguments& arguments) {
 void declare_view(Grammar& grammar, ViewArguments& arguments) {
   grammar.take_file("file", arguments.file,
                     "A profile, also one that is being written or is damaged");
-  grammar.take({.name = "other",
-                .to = &arguments.other,
-                .help = "Another profile, to be shown below and compared with it",
-                .placeholder = "OTHER"});
-  grammar.take({.name = "--live",
-                .to = &arguments.live,
-                .help = "Follow a recording: what comes is shown until it is over"});
-  grammar.take({.name = "--end-with-parent",
-                .to = &arguments.end_with_parent,
-                .help = "End when the process ends that started this"});
-  grammar.take({.name = "--port",
-                .to = number_to(arguments.port, 1, 65535),
-                .help = "Port of 127.0.0.1; one that is free unless given",
-                .placeholder = "N"});
-  grammar.take({.name = "--no-browser",
-                .to = &arguments.no_browser,
-                .help = "Do not open a browser; without a display none is opened anyway"});
+  grammar.take("other", &arguments.other, "Another profile, to be shown below and compared with it",
+               "OTHER");
+  grammar.take("--live", &arguments.live,
+               "Follow a recording: what comes is shown until it is over");
+  grammar.take("--end-with-parent", &arguments.end_with_parent,
+               "End when the process ends that started this");
+  grammar.take("--port", number_to(arguments.port, 1, 65535),
+               "Port of 127.0.0.1; one that is free unless given", "N");
+  grammar.take("--no-browser", &arguments.no_browser,
+               "Do not open a browser; without a display none is opened anyway");
   grammar.footer(
       "\nThe address that is printed has a random part: requests without it are refused. Nothing "
       "leaves\nthis machine, and files are never changed. docs/view.md has keys and what is "

@@ -30,14 +30,8 @@ int answer(ViewQuestionArguments& arguments) {
 
 void declare_view_question(Grammar& grammar, ViewQuestionArguments& arguments) {
   grammar.take_file("file", arguments.file, "A profile");
-  grammar.take({.name = "--copy",
-                .to = &arguments.copy,
-                .help = "Read this copy of what is left of it",
-                .placeholder = "FILE"});
-  grammar.take({.name = "--zero",
-                .to = number_to(arguments.zero, INT64_MIN),
-                .help = "What times count from",
-                .placeholder = "NS"});
+  grammar.take("--copy", &arguments.copy, "Read this copy of what is left of it", "FILE");
+  grammar.take("--zero", number_to(arguments.zero, INT64_MIN), "What times count from", "NS");
 }
 
 }  // namespace
@@ -45,7 +39,6 @@ void declare_view_question(Grammar& grammar, ViewQuestionArguments& arguments) {
 extern const Subcommand view_question_command{
     .name = "view-question",
     .usage = "FILE",
-    .help = "",
     .declare = command<ViewQuestionArguments, declare_view_question, answer>};
 
 }  // namespace gpuprof::app

@@ -11,9 +11,7 @@ extern const Subcommand help_command{
     .help = "The same as --help TOPIC",
     .declare = [](Grammar& grammar) -> std::function<int()> {
       auto topic = std::make_shared<std::string>();
-      grammar.take({.name = "topic",
-                    .to = topic.get(),
-                    .help = "A group, a word of options' names, a command, or all"});
+      grammar.take("topic", topic.get(), "A group, a word of options' names, a command, or all");
       return [topic] { return print_help(*topic); };
     },
     .values =
@@ -28,8 +26,6 @@ extern const Subcommand help_command{
 
 extern const Subcommand man_command{
     .name = "man",
-    .usage = "",
-    .help = "",
     .declare = prints<man_page>,
 };
 
@@ -55,8 +51,6 @@ extern const Subcommand completion_command{
 // here.
 extern const Subcommand complete_command{
     .name = "complete",
-    .usage = "",
-    .help = "",
     .declare = [](Grammar& grammar) -> std::function<int()> {
       auto words = std::make_shared<std::vector<std::string>>();
       grammar.take_all(*words);
@@ -70,15 +64,11 @@ extern const Subcommand complete_command{
 
 extern const Subcommand options_command{
     .name = "options",
-    .usage = "",
-    .help = "",
     .declare = prints<options_markdown>,
 };
 
 extern const Subcommand exit_codes_command{
     .name = "exit-codes",
-    .usage = "",
-    .help = "",
     .declare = prints<exit_codes_markdown>,
 };
 

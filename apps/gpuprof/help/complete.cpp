@@ -31,7 +31,7 @@ Offered offered(const Option& option) {
   Offered result{.names = {"--" + option.name},
                  .argument = option.argument,
                  .help = std::string(first_line(option.help)),
-                 .minus_values = option.minus_values,
+                 .minus_values = (option.is & minus_values) != 0,
                  .values = option.values};
   if (option.letter) result.names.push_back(std::string("-") + option.letter);
   if (!result.values) result.values = [&option](std::string_view) { return choices(option); };

@@ -96,7 +96,7 @@ std::string short_help() {
   for (const OptionGroupInfo& group : option_groups()) {
     std::string entries;
     for (const Option& option : option_table()) {
-      if (option.group == group.group && option.common) entries += short_entry(option);
+      if (option.group == group.group && (option.is & common)) entries += short_entry(option);
     }
     if (!entries.empty()) help += heading(group) + entries;
     others += (others.empty() ? "" : ", ") + std::string(group.name);
@@ -188,7 +188,7 @@ std::string exit_codes_markdown() {
 }
 
 std::string options_markdown() {
-  std::string ours;
+  std::string own;
   std::string theirs =
       "| nvprof's option | in gpuprof | |\n"
       "|---|---|---|\n";
@@ -202,8 +202,8 @@ std::string options_markdown() {
     if (!option.optional.empty()) name += "[=" + option.optional + "]";
     name = "`" + name + (argument.empty() ? "" : " " + argument) + "`";
     std::string text(first_line(option.help));
-    if (option.ours) {
-      ours += "| " + name + " | " + text + " |\n";
+    if (option.is & ours) {
+      own += "| " + name + " | " + text + " |\n";
       continue;
     }
     const char* status = option.status == Status::works       ? "works"
@@ -213,7 +213,7 @@ std::string options_markdown() {
     if (!option.why.empty()) text += ": " + option.why;
     theirs += "| " + name + " | " + status + " | " + text + " |\n";
   }
-  return theirs + "\n| gpuprof's own option | |\n|---|---|\n" + ours;
+  return theirs + "\n| gpuprof's own option | |\n|---|---|\n" + own;
 }
 
 }  // namespace gpuprof::app

@@ -91,21 +91,20 @@ std::vector<Option> collect_options() {
       {.name = "trace",
        .argument = "LIST",
        .help = trace_help(),
-       .common = true,
-       .minus_values = true,
+       .is = common | minus_values,
        .values = trace_words,
        .set = set_trace},
       {.name = "profile-from-start",
        .argument = "on|off",
        .help = "off: collect only between cudaProfilerStart and cudaProfilerStop",
-       .common = true,
+       .is = common,
        .set = equals("on", [](Options& o) -> bool& { return o.profile_from_start; })},
       {.name = "timeout",
        .letter = 't',
        .argument = "SECONDS",
        .help = "End the program with SIGTERM after this time\n"
                "It counts from the moment at which the program starts to use CUDA.",
-       .common = true,
+       .is = common,
        .set = set_timeout},
       {.name = "profile-api-trace",
        .argument = "none|runtime|driver|all",
@@ -126,12 +125,12 @@ std::vector<Option> collect_options() {
                "those of cuMemCreate, registered host memory and calls that found no memory, and "
                "what is free on the devices\n"
                "gpuprof memory FILE shows it.",
-       .ours = true,
+       .is = ours,
        .set = flag([](Options& options) { options.trace.memory = true; })},
       {.name = "stacks",
        .help = "--track-memory, and the functions of the host that called, Python's too\n"
                "gpuprof memory FILE --by stack shows them.",
-       .ours = true,
+       .is = ours,
        .set = flag([](Options& options) {
          options.trace.memory = true;
          options.trace.stacks = true;
@@ -195,17 +194,17 @@ std::vector<Option> collect_options() {
       {.name = "flush-period",
        .argument = "MS",
        .help = "Milliseconds after which records are written at the latest (500)",
-       .ours = true,
+       .is = ours,
        .set = number(1, 60'000, [](Options& o) -> int& { return o.flush_ms; })},
       {.name = "activity-buffers",
        .argument = "N",
        .help = "Buffers of 1 MiB that CUPTI may fill at a time (256)",
-       .ours = true,
+       .is = ours,
        .set = number(4, 65'536, [](Options& o) -> int& { return o.slots; })},
       {.name = "cupti",
        .argument = "PATH",
        .help = "The libcupti to use, instead of gpuprof's own",
-       .ours = true,
+       .is = ours,
        .set = set_cupti},
   };
 }

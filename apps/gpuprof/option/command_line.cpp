@@ -87,7 +87,7 @@ class Parser {
 
   static bool is_value(const Option& option, const std::string& word) {
     Options scratch;
-    return !word.starts_with('-') || (option.minus_values && !apply(option, word, scratch));
+    return !word.starts_with('-') || ((option.is & minus_values) && !apply(option, word, scratch));
   }
 
   void set(const Option& option, const std::string& word, const std::string& value) {
@@ -107,7 +107,7 @@ class Parser {
       if (!problem->before.empty()) errors_.push_back(problem->before);
       errors_.push_back("Error: Encountered invalid option : " + value);
       // For an import, nvprof's own options have nvprof's own lines.
-      const bool told = option.ours || option.group == OptionGroup::filter || !importing();
+      const bool told = (option.is & ours) || option.group == OptionGroup::filter || !importing();
       if (told && !problem->takes.empty()) {
         errors_.push_back("--" + option.name + " takes " + problem->takes);
         if (!problem->part.empty())
@@ -117,7 +117,7 @@ class Parser {
     }
     given_.insert(&option);
     two_inputs_ |= !input.empty() && options_.input != input;
-    import_excluded_ |= option.not_with_import;
+    import_excluded_ |= (option.is & not_with_import) != 0;
     done_ = options_.action == Action::version;
   }
 

@@ -67,12 +67,12 @@ std::vector<Option> filter_options() {
        .argument = "REGEX",
        .help = "Kernels whose name contains this regular expression\n"
                "Case matters. Copies and sets are left out.",
-       .common = true,
+       .is = common,
        .set = set_kernels},
       {.name = "devices",
        .argument = "LIST",
        .help = "GPU work of these devices: all, or numbers with commas between",
-       .common = true,
+       .is = common,
        .set = set_devices},
       {.name = "from",
        .argument = "TIME",
@@ -80,20 +80,17 @@ std::vector<Option> filter_options() {
                "Times count from the run's first record, as in traces: 1.5 or 1.5s, 20ms, 7us, "
                "12ns. nvtx:NAME is where the first NVTX range of that name begins, and with --to "
                "where it ends.",
-       .ours = true,
-       .common = true,
+       .is = ours | common,
        .set = time([](Options& o) -> reading::Moment& { return o.reports.filter.from; })},
       {.name = "to",
        .argument = "TIME",
        .help = "Records that begin before this time",
-       .ours = true,
-       .common = true,
+       .is = ours | common,
        .set = time([](Options& o) -> reading::Moment& { return o.reports.filter.to; })},
       {.name = "nvtx",
        .argument = "NAME",
        .help = "The same as --from nvtx:NAME --to nvtx:NAME",
-       .ours = true,
-       .common = true,
+       .is = ours | common,
        .set =
            [](Options& o, const std::string& value) {
              o.reports.filter.from =

@@ -43,8 +43,7 @@ std::vector<Option> format_options() {
        .optional = "plain",
        .help = "Comma-separated values, as nvprof has them or plain: one line of names\n"
                "plain: the rows that --json has, as one table, with -i on standard output.",
-       .common = true,
-       .once = true,
+       .is = common | once,
        .set =
            [](Options& options, const std::string& value) {
              using enum report::Layout;
@@ -52,15 +51,13 @@ std::vector<Option> format_options() {
            }},
       {.name = "json",
        .help = "One JSON document; with -i on standard output",
-       .ours = true,
-       .common = true,
-       .once = true,
+       .is = ours | common | once,
        .set = layout(report::Layout::json)},
       {.name = "normalized-time-unit",
        .letter = 'u',
        .argument = "s|ms|us|ns|col|auto",
        .help = "Unit of times; col: one for each column, auto: what fits the value",
-       .common = true,
+       .is = common,
        .set = set_unit},
       {.name = "demangling",
        .argument = "on|off|modern|nvprof",
@@ -68,33 +65,28 @@ std::vector<Option> format_options() {
                "on: as nvprof writes them in its reports, readable where nvprof leaves them "
                "mangled and the file is gpuprof's own, unambiguous in reports nvprof has not and "
                "in JSON; off: mangled; modern and nvprof: that style everywhere.",
-       .common = true,
+       .is = common,
        .set = set_demangling},
       {.name = "stats",
        .help = "Median, standard deviation and percentiles in summaries",
-       .ours = true,
-       .common = true,
+       .is = ours | common,
        .set = flag([](Options& o) { o.reports.statistics = true; })},
       {.name = "top",
        .argument = "N",
        .help = "Only the first N rows of each section of a summary",
-       .ours = true,
-       .common = true,
-       .once = true,
+       .is = ours | common | once,
        .set = number(1, INT_MAX, [](Options& o) -> int& { return o.reports.top; })},
       {.name = "source",
        .help = "The source text of lines in --print-pc-sampling and --print-sass-metrics\n"
                "The profile names the files: do not use this for a stranger's profile if you pass "
                "the report on. Only files that are named like source files are read.",
-       .ours = true,
-       .once = true,
+       .is = ours | once,
        .set = flag([](Options& o) { o.reports.source = true; })},
       {.name = "source-root",
        .argument = "FOLDER",
        .help = "The same, with source files looked for in this folder and nowhere else\n"
                "By as much of the end of a file's name as there is beneath the folder.",
-       .ours = true,
-       .once = true,
+       .is = ours | once,
        .set =
            [](Options& options, const std::string& value) {
              options.reports.source = true;

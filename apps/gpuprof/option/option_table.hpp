@@ -37,6 +37,14 @@ struct Refusal {
   std::string part = {};
 };
 
+enum OptionFlags : unsigned {
+  ours = 1,    // not an nvprof option
+  common = 2,  // in the short help
+  once = 4,    // not allowed in a configuration file (option/presets.hpp)
+  not_with_import = 8,
+  minus_values = 16,  // a value may begin with '-', unlike nvprof's
+};
+
 struct Option {
   std::string name;  // without dashes
   char letter = 0;
@@ -47,11 +55,7 @@ struct Option {
   Status status = Status::works;
   std::string why = {};
   std::string harmless = {};  // nvprof's default: this value never causes a refusal or a remark
-  bool ours = false;          // not an nvprof option
-  bool common = false;        // in the short help
-  bool once = false;          // not allowed in a configuration file (option/presets.hpp)
-  bool not_with_import = false;
-  bool minus_values = false;  // a value may begin with '-', unlike nvprof's
+  unsigned is = 0;            // OptionFlags
   std::string alias = {};
   // For completion, if neither choices nor a file: the words that match what is typed of the value;
   // for a LIST, of its last part.

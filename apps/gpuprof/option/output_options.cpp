@@ -32,28 +32,24 @@ std::vector<Option> output_options() {
        .help = "Write the profile to this SQLite file\n"
                "The name may hold %p (process id: one file for each process), %h (host), %q{NAME} "
                "(variable) and %% (a percent sign). Reports are then printed only when asked for.",
-       .common = true,
-       .once = true,
+       .is = common | once,
        .alias = "output-profile",
        .set = file_name([](Options& o) -> std::string& { return o.output; })},
       {.name = "force-overwrite",
        .letter = 'f',
        .help = "Replace a profile, a capture or an empty file of that name",
-       .common = true,
+       .is = common,
        .set = flag([](Options& o) { o.overwrite = true; })},
       {.name = "fail-if-empty",
        .help = "End with 24 when nothing was recorded and the program ended with 0\n"
                "For tests: a program that finds no GPU and goes on without is not taken for one "
                "that was profiled.",
-       .ours = true,
-       .common = true,
-       .not_with_import = true,
+       .is = ours | common | not_with_import,
        .set = flag([](Options& o) { o.fail_if_empty = true; })},
       {.name = "view",
        .help = "Show the run in a browser while it is recorded, and afterwards until Ctrl-C\n"
                "The address is printed to standard error: gpuprof view --live.",
-       .ours = true,
-       .not_with_import = true,
+       .is = ours | not_with_import,
        .set = flag([](Options& o) { o.view = true; })},
       {.name = "umask",
        .argument = "MODE",
@@ -61,7 +57,7 @@ std::vector<Option> output_options() {
                "077 leaves them to their owner alone, 022 lets all read them. The shell's umask "
                "does not count. Profiles, captures, logs and parts of profiles are meant; the "
                "owner may always read and write them.",
-       .ours = true,
+       .is = ours,
        .set = set_umask},
       {.name = "step",
        .argument = "REGEX",
@@ -69,29 +65,27 @@ std::vector<Option> output_options() {
                "The view steps has them. Without it, ranges named step, iteration, batch or the "
                "like are steps, with or without a number after the name. If there is none, the "
                "windows between cudaProfilerStart and cudaProfilerStop are.",
-       .ours = true,
-       .not_with_import = true,
+       .is = ours | not_with_import,
        .set = set_step},
       {.name = "no-command-line",
        .help = "Do not store command lines, which may hold secrets\n"
                "Neither gpuprof's nor the program's nor those of its processes, in no profile and "
                "no capture. Reports and logs name the program without its arguments.",
-       .ours = true,
+       .is = ours,
        .set = flag([](Options& o) { o.store_command_line = false; })},
       {.name = "import-profile",
        .letter = 'i',
        .argument = "FILE",
        .help = "Print reports of this file; nothing is run\n"
                "Files of gpuprof and of nvprof, Version 8 to 18.",
-       .common = true,
-       .once = true,
+       .is = common | once,
        .set = text([](Options& o) -> std::string& { return o.input; })},
       {.name = "log-file",
        .argument = "FILE",
        .help = "Send reports and messages to this file\n"
                "%1 is standard output, %2 standard error. The name may hold %p, %h, %q{NAME} and "
                "%%. An existing file is replaced.",
-       .common = true,
+       .is = common,
        .set =
            [](Options& options, const std::string& value) {
              const auto target = [](Options& o) -> std::string& { return o.log_file; };
@@ -101,17 +95,16 @@ std::vector<Option> output_options() {
       {.name = "quiet",
        .letter = 'q',
        .help = "Print nothing but errors",
-       .common = true,
+       .is = common,
        .set = flag([](Options& o) { o.quiet = true; })},
       {.name = "save-capture",
        .argument = "FILE",
        .help = "Also record the stream itself, for gpuprof replay",
-       .ours = true,
-       .once = true,
+       .is = ours | once,
        .set = file_name([](Options& o) -> std::string& { return o.save_capture; })},
       {.name = "no-indexes",
        .help = "Leave out nvprof's indexes: smaller file, slower joins",
-       .ours = true,
+       .is = ours,
        .set = flag([](Options& o) { o.indexes = false; })},
       {.name = "process-name",
        .argument = "NAME",

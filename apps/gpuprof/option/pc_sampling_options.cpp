@@ -87,7 +87,7 @@ std::vector<Option> pc_sampling_options() {
        .help = "Sample at which instructions the GPU's warps are, and what they wait for\n"
                "In addition to tracing. Needs the same rights as --metrics, and cannot be combined "
                "with them.\nSource lines are known for code that was compiled with -lineinfo.",
-       .ours = true,
+       .is = ours,
        .set = flag(turn_pc_sampling_on)},
       {.name = "pc-sampling-period",
        .argument = "5..31",
@@ -98,12 +98,12 @@ std::vector<Option> pc_sampling_options() {
       {.name = "pc-stall-reasons",
        .argument = "LIST",
        .help = "What to sample warps waiting for, by CUPTI's names without the common part (all)",
-       .ours = true,
+       .is = ours,
        .set = set_reasons},
       {.name = "pc-serialize",
        .help = "Run kernels one at a time while they are sampled\n"
                "Samples are then distinguished by launch. CUDA graphs have none.",
-       .ours = true,
+       .is = ours,
        .set = flag([](Options& options) {
          options.pc_sampling.serialize = true;
          options.trace.concurrent_kernels = false;
@@ -111,7 +111,7 @@ std::vector<Option> pc_sampling_options() {
       {.name = "pc-buffer",
        .argument = "MB",
        .help = "Memory of the device for PC samples that were not read yet (512)",
-       .ours = true,
+       .is = ours,
        .set = number(1, 65'536, [](Options& o) -> int& { return o.pc_sampling.buffer_mb; })},
       {.name = "source-level-analysis",
        .letter = 'a',
@@ -122,7 +122,7 @@ std::vector<Option> pc_sampling_options() {
                "--kernels, --launch-skip or --launch-count (as for --metrics; --kernels . is all) "
                "each chosen one on its own, while others wait. Needs the same rights as --metrics. "
                "pc_sampling: as --pc-sampling.",
-       .not_with_import = true,
+       .is = not_with_import,
        .set = set_analysis},
   };
 }

@@ -218,7 +218,7 @@ std::string usual_config() {
 
 bool can_be_preset(const Option& option) {
   using enum OptionGroup;
-  return option.status == Status::works && !option.once && option.group != reports &&
+  return option.status == Status::works && !(option.is & once) && option.group != reports &&
          option.group != filter && option.group != program;
 }
 

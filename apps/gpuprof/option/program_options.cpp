@@ -21,22 +21,22 @@ std::vector<Option> program_options() {
                "lines such as trace = \"+queries\" or quiet = true, with the options of \"What to "
                "collect\" and others that say how and not what. The environment goes before the "
                "file (GPUPROF_TRACE=+queries), and what is on the command line before both.",
-       .ours = true,
+       .is = ours,
        .set = text([](Options& o) -> std::string& { return o.config.file; })},
       {.name = "no-config",
        .help = "Take no defaults from a file or from the environment",
-       .ours = true,
+       .is = ours,
        .set = flag([](Options& o) { o.config.none = true; })},
       {.name = "help",
        .letter = 'h',
        .argument = "[TOPIC]",
        .help = "This help; of a group, of options that match a word, or all",
-       .common = true,
+       .is = common,
        .values = topics},
       {.name = "version",
        .letter = 'V',
        .help = "Print the version",
-       .common = true,
+       .is = common,
        .set = flag([](Options& o) { o.action = Action::version; })},
   };
 }

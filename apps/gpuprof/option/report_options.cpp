@@ -12,8 +12,7 @@ std::vector<Option> report_options() {
     table.push_back({.name = name,
                      .letter = entry->letter,
                      .help = std::string(entry->help),
-                     .ours = entry->ours,
-                     .common = true,
+                     .is = common | (entry->ours ? ours : 0U),
                      .set = [name](Options& options, const std::string&) {
                        options.reports.chosen.insert(name);
                        return std::optional<Refusal>();

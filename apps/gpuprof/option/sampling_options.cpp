@@ -71,9 +71,7 @@ std::vector<Option> everything_option() {
                "--trace all and --pm-sampling: what one run can have, in one file and on one "
                "clock. --pc-sampling, --metrics and --events need the same counters, which the "
                "driver lends to one of them at a time: run the program again for each.",
-       .ours = true,
-       .once = true,
-       .not_with_import = true,
+       .is = ours | once | not_with_import,
        .set = flag([](Options& o) {
          o.pm.on = true;
          o.trace.words = {"all"};
@@ -89,9 +87,7 @@ std::vector<Option> sampling_options() {
                "of whole GPUs, for all their processes, in a separate process. Values are in the "
                "views pm_samples and kernel_pm, and in --print-pm-sampling. CUPTI may hold the "
                "GPU's clocks meanwhile. Not with --pc-sampling or --metrics.",
-       .ours = true,
-       .once = true,
-       .not_with_import = true,
+       .is = ours | once | not_with_import,
        .set = flag([](Options& o) { o.pm.on = true; })},
       {.name = "pm-metrics",
        .argument = "LIST",
@@ -99,9 +95,7 @@ std::vector<Option> sampling_options() {
                "All have to fit into one pass; the word default means the usual ones, and at "
                "intervals below 100us for half of them: more are not decoded in time. "
                "--query-metrics --pm lists what can be sampled. Turns --pm-sampling on.",
-       .ours = true,
-       .once = true,
-       .not_with_import = true,
+       .is = ours | once | not_with_import,
        .values = metric_names,
        .set = set_metrics},
       {.name = "pm-interval",
@@ -109,24 +103,22 @@ std::vector<Option> sampling_options() {
        .help = "A sample each 50us, 1ms, 100000cycles of the system clock, or the like (200us)\n"
                "A sample of all default metrics takes 60 to 100 us of processor cores. GPUs of the "
                "Turing line and A100 count in cycles, 1.4 for each ns of a time.",
-       .ours = true,
+       .is = ours,
        .set = set_interval},
       {.name = "pm-buffer",
        .argument = "SIZE",
        .help = "Room for samples on each GPU that were not read yet: 64M, 1G (256M)\n"
                "When it is full, samples are lost, which is reported (view pm_gaps).",
-       .ours = true,
+       .is = ours,
        .set = set_buffer},
       {.name = "pm-keep",
        .argument = "oldest|latest",
        .help = "Which samples stay when that is full (oldest)",
-       .ours = true,
+       .is = ours,
        .set = equals("latest", [](Options& o) -> bool& { return o.pm.keep_latest; })},
       {.name = "pm",
        .help = "--query-metrics lists what can be sampled over time, and what is by default",
-       .ours = true,
-       .once = true,
-       .not_with_import = true,
+       .is = ours | once | not_with_import,
        .set = flag([](Options& o) { o.query.samples = true; })},
   };
 }
