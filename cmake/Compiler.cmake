@@ -9,6 +9,7 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+add_compile_options(-fPIC)  # programs too, which then share precompiled headers with libraries
 add_compile_options(-Wall -Wextra -Werror=return-type -Werror=switch)
 # Files that are compiled as one make Clang warn of shadowed names, and GCC of local types in members.
 add_compile_options("$<$<CXX_COMPILER_ID:GNU>:-Wshadow;-Wno-subobject-linkage>")
@@ -51,8 +52,7 @@ if(GPUPROF_SANITIZE)
   elseif(GPUPROF_SANITIZE STREQUAL "thread")
     set(_sanitize -fsanitize=thread)
     # GCC warns wrongly about uninitialised members when a sanitizer is on.
-    add_compile_options(-Wno-maybe-uninitialized
-                        "SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/tsan_clocklock.hpp")
+    add_compile_options(-Wno-maybe-uninitialized)
   else()
     message(FATAL_ERROR "GPUPROF_SANITIZE must be address or thread, not ${GPUPROF_SANITIZE}")
   endif()

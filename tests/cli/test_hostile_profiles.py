@@ -1,3 +1,4 @@
+# ctest-labels: hostile
 # ctest-cost: 25
 """Forged profiles: their content is data, and none of it is executed.
 

@@ -150,17 +150,17 @@ Response Listener::respond(const Request& request, const Answer& answer) const {
 }
 
 // Returns false if the connection must be closed.
-bool Listener::read(Connection& connection, const Answer& answer) const {
+bool Listener::read(Connection& connection, const Answer& answer, Workers& workers) const {
   char buffer[4096];
   const ssize_t count = recv(connection.socket, buffer, sizeof buffer, MSG_DONTWAIT);
   if (count == 0) return false;
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   if (connection.closing) return true;  // input after the last request is ignored
   connection.in.append(buffer, static_cast<std::size_t>(count));
-  return hear(connection, answer);
+  return hear(connection, answer, workers);
 }
 
-bool Listener::hear(Connection& connection, const Answer& answer) const {
+bool Listener::hear(Connection& connection, const Answer& answer, Workers& workers) const {
   while (!connection.closing) {
     const std::size_t end = connection.in.find("\r\n\r\n");
     if (end == connection.in.npos && connection.in.size() <= longest_head) break;
@@ -176,7 +176,7 @@ bool Listener::hear(Connection& connection, const Answer& answer) const {
     connection.in.erase(0, end == connection.in.npos ? end : end + 4);
     if (response.later) {
       try {
-        connection.work = std::make_unique<Work>(std::move(response.later), keep, woken_);
+        connection.work = std::make_unique<Work>(workers, std::move(response.later), keep);
         break;
       } catch (const std::exception& error) {  // no thread available
         response = failed(error);
@@ -189,6 +189,7 @@ bool Listener::hear(Connection& connection, const Answer& answer) const {
 }
 
 void Listener::serve(const Answer& answer, const std::function<bool()>& stop) {
+  Workers workers(woken_);
   std::list<Connection> connections;
   std::list<std::unique_ptr<Work>> left;  // nobody waits for these
   std::vector<pollfd> polled;
@@ -224,13 +225,13 @@ void Listener::serve(const Answer& answer, const std::function<bool()>& stop) {
         } else if (each->work) {
           stays = (events & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
         } else if (events != 0) {
-          stays = read(*each, answer);
+          stays = read(*each, answer, workers);
         }
         if (stays && each->work && each->work->done()) {
           const std::unique_ptr<Work> work = std::move(each->work);
           each->out += written(work->response(), work->keep());
           each->closing = !work->keep();
-          stays = hear(*each, answer);
+          stays = hear(*each, answer, workers);
         }
       } catch (const std::exception&) {  // out of memory for the response
         stays = false;

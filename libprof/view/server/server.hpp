@@ -4,7 +4,7 @@
 // whose host name was made to resolve to us (DNS rebinding), get nothing. It accepts only GET and
 // changes nothing.
 //
-// One thread listens and answers; slow responses have their own thread (Response::later).
+// One thread listens and answers; slow responses are computed on others (Response::later).
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,8 @@
 #include "libprof/view/server/request.hpp"
 
 namespace gpuprof::view {
+
+class Workers;
 
 // A socket listening on 127.0.0.1. Not thread-safe.
 class Listener {
@@ -46,8 +48,8 @@ class Listener {
 
  private:
   struct Connection;
-  bool read(Connection& connection, const Answer& answer) const;
-  bool hear(Connection& connection, const Answer& answer) const;
+  bool read(Connection& connection, const Answer& answer, Workers& workers) const;
+  bool hear(Connection& connection, const Answer& answer, Workers& workers) const;
 
   int socket_ = -1;
   int woken_ = -1;  // an eventfd: a slow response is ready

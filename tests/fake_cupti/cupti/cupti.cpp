@@ -1,7 +1,7 @@
 // The stand-in libcupti.so: subscribing, callbacks, buffers, names. What its kinds, hooks, NVTX and
 // the profiling API do has files of its own.
 //
-// Built twice: FAKE_CUPTI_BARE leaves out the functions that gpuprof can do without.
+// Linked twice: bare.map leaves out the functions that gpuprof can do without.
 #include <cupti.h>
 #include <pthread.h>
 
@@ -20,8 +20,6 @@
 namespace {
 
 using namespace fake;
-
-#ifndef FAKE_CUPTI_BARE
 
 struct FunctionName {
   std::uint32_t cbid;
@@ -49,8 +47,6 @@ CUptiResult find_name(std::span<const FunctionName> names, std::uint32_t id, con
   *name = known->name;
   return CUPTI_SUCCESS;
 }
-
-#endif
 
 }  // namespace
 
@@ -161,8 +157,6 @@ CUptiResult cuptiGetTimestamp(std::uint64_t* now) {
   return CUPTI_SUCCESS;
 }
 
-#ifndef FAKE_CUPTI_BARE
-
 CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, std::size_t*, void*) {
   FAIL_IF_TOLD(static_cast<long>(attribute));
   return CUPTI_SUCCESS;
@@ -194,7 +188,5 @@ CUptiResult cuptiGetContextId(CUcontext context, std::uint32_t* id) {
 }
 
 CUptiResult cuptiGetLastError() { return CUPTI_SUCCESS; }
-
-#endif
 
 }  // extern "C"

@@ -1,5 +1,4 @@
 // OpenACC and OpenMP of the stand-in.
-#ifndef FAKE_CUPTI_BARE
 
 #define CUPTI_DIRECTIVE_SUPPORT 1
 #include <Openmp/omp-tools.h>
@@ -46,5 +45,3 @@ int cuptiOpenMpInitialize_v2(ompt_function_lookup_t lookup, int, ompt_data_t*) {
 }
 
 }  // extern "C"
-
-#endif

@@ -98,8 +98,6 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   return CUPTI_SUCCESS;
 }
 
-#ifndef FAKE_CUPTI_BARE
-
 CUptiResult cuptiActivityEnableLatencyTimestamps(std::uint8_t enabled) {
   FAIL_IF_TOLD();
   return choose(cupti().latency_timestamps, enabled);
@@ -149,7 +147,5 @@ CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId id, std::uint8_t enabl
   cupti().driver_wish[id].store(enabled ? on : off);
   return CUPTI_SUCCESS;
 }
-
-#endif
 
 }  // extern "C"

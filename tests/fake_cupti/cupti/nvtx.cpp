@@ -126,8 +126,6 @@ CUptiResult cuptiNvtxInitialize2(void* get_export_table) {
   return CUPTI_SUCCESS;
 }
 
-#ifndef FAKE_CUPTI_BARE
-
 // Copies, which the client frees.
 CUptiResult cuptiActivityGetNvtxExtPayloadAttr(std::uint32_t domain, std::uint64_t id,
                                                CUpti_NvtxExtPayloadAttr* found) {
@@ -164,7 +162,5 @@ CUptiResult cuptiActivityGetNvtxExtPayloadAttr(std::uint32_t domain, std::uint64
   found->attributes = copy(&attributes, 1);
   return CUPTI_SUCCESS;
 }
-
-#endif
 
 }  // extern "C"

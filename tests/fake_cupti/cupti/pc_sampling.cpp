@@ -191,8 +191,6 @@ void sample(const Work& work) {
 
 }  // namespace fake
 
-#ifndef FAKE_CUPTI_BARE
-
 #define EXPECT_PC_SIZE(type) \
   if (!params || params->size != type##Size) return CUPTI_ERROR_INVALID_PARAMETER
 
@@ -330,5 +328,3 @@ CUptiResult cuptiGetCubinCrc(CUpti_GetCubinCrcParams* params) {
 }
 
 }  // extern "C"
-
-#endif

@@ -18,8 +18,6 @@
 #include "tests/fake_cupti/cupti/profiling.hpp"
 #include "tests/fake_cupti/cupti/settings.hpp"
 
-#ifndef FAKE_CUPTI_BARE
-
 using namespace fake;
 
 namespace {
@@ -257,5 +255,3 @@ CUptiResult cuptiPmSamplingCounterDataGetSampleInfo(
 }
 
 }  // extern "C"
-
-#endif

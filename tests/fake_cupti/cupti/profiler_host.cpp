@@ -15,8 +15,6 @@
 #include "tests/fake_cupti/cupti/params.hpp"
 #include "tests/fake_cupti/cupti/settings.hpp"
 
-#ifndef FAKE_CUPTI_BARE
-
 namespace {
 
 // Of each chip, for samples.
@@ -288,5 +286,3 @@ CUptiResult cuptiProfilerHostEvaluateToGpuValues(
 }
 
 }  // extern "C"
-
-#endif

@@ -35,8 +35,6 @@ std::uint32_t chip_of(std::uint32_t device) {
 
 }  // namespace fake
 
-#ifndef FAKE_CUPTI_BARE
-
 using namespace fake;
 
 namespace {
@@ -133,5 +131,3 @@ CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, std::uint8_t,
 }
 
 }  // extern "C"
-
-#endif

@@ -203,8 +203,6 @@ void range_context_destroyed(std::uint32_t context) {
 
 }  // namespace fake
 
-#ifndef FAKE_CUPTI_BARE
-
 using namespace fake;
 
 namespace {
@@ -467,5 +465,3 @@ CUptiResult cuptiRangeProfilerCounterDataGetRangeInfo(
 }
 
 }  // extern "C"
-
-#endif

@@ -166,8 +166,6 @@ void count_instructions(const Work& work) {
 
 }  // namespace fake
 
-#ifndef FAKE_CUPTI_BARE
-
 namespace {
 
 // Null: nothing is counted in it.
@@ -318,5 +316,3 @@ CUptiResult cuptiSassMetricsFlushData(CUpti_SassMetricsFlushData_Params* params)
 }
 
 }  // extern "C"
-
-#endif
