@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
-#include <queue>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/merge.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/base/whole.hpp"
 
@@ -108,37 +109,40 @@ class Sorted {
     std::uint64_t items = 0;
   };
 
-  // Reads a run from its beginning; not empty until advance() says so.
-  class Reader {
+  // A run, or the items in memory.
+  class Source {
    public:
-    Reader(int file, const Run& run, std::size_t at_a_time)
-        : file_(file), rest_(run), at_a_time_(at_a_time) {
-      fill();
-    }
-    const Item& front() const { return items_[at_]; }
-    bool advance() {
-      if (++at_ < items_.size()) return true;
-      if (rest_.items == 0) return false;
-      fill();
+    explicit Source(std::span<const Item> items) : rest_(items) {}
+    Source(int file, const Run& run, std::size_t at_a_time)
+        : file_(file), run_(run), at_a_time_(at_a_time) {}
+
+    const Item& front() const { return *item_; }
+    bool next() {
+      if (rest_.empty()) fill();
+      if (rest_.empty()) return false;
+      item_ = rest_.data();
+      rest_ = rest_.subspan(1);
       return true;
     }
+    bool is_before(const Source& other) const { return front() < other.front(); }
 
    private:
     void fill() {
-      items_.resize(std::min<std::uint64_t>(rest_.items, at_a_time_));
-      at_ = 0;
-      if (!read_whole(file_, std::as_writable_bytes(std::span(items_)), rest_.first)) {
+      items_.resize(std::min<std::uint64_t>(run_.items, at_a_time_));
+      if (!read_whole(file_, std::as_writable_bytes(std::span(items_)), run_.first)) {
         throw Error(std::string("a temporary file cannot be read: ") + std::strerror(errno));
       }
-      rest_.first += items_.size() * sizeof(Item);
-      rest_.items -= items_.size();
+      run_.first += items_.size() * sizeof(Item);
+      run_.items -= items_.size();
+      rest_ = items_;
     }
 
-    int file_;
-    Run rest_;
-    std::size_t at_a_time_;
+    const int file_ = -1;
+    Run run_;  // what was not read yet
+    const std::size_t at_a_time_ = 0;
     std::vector<Item> items_;
-    std::size_t at_ = 0;
+    std::span<const Item> rest_;
+    const Item* item_ = nullptr;
   };
 
   // Afterwards the items in memory are sorted, and either all or none of the items are in memory.
@@ -179,53 +183,22 @@ class Sorted {
 template <class Item>
 class Sorted<Item>::Cursor {
  public:
-  explicit Cursor(Sorted& sorted) : sorted_(sorted) {
+  explicit Cursor(Sorted& sorted) {
     sorted.end_adding();
+    items_.add(std::make_unique<Source>(sorted.items_));
     for (const Run& run : sorted.runs_) {
-      readers_.emplace_back(sorted.file_, run, sorted.most_ / sorted.runs_.size() / 2 + 1);
+      const std::size_t at_a_time = sorted.most_ / sorted.runs_.size() / 2 + 1;
+      items_.add(std::make_unique<Source>(sorted.file_, run, at_a_time));
     }
-    for (std::size_t i = 0; i < readers_.size(); ++i) waiting_.push(i);
-    take_next();
+    items_.next();
   }
-  Cursor(const Cursor&) = delete;
-  Cursor& operator=(const Cursor&) = delete;
 
-  bool at_end() const { return readers_.empty() ? at_ == sorted_.items_.size() : !reader_; }
-  const Item& front() const {
-    return readers_.empty() ? sorted_.items_[at_] : readers_[*reader_].front();
-  }
-  void advance() {
-    if (readers_.empty()) {
-      ++at_;
-    } else if (!readers_[*reader_].advance()) {
-      take_next();
-    } else if (!waiting_.empty() && Later{readers_}(*reader_, waiting_.top())) {
-      waiting_.push(*reader_);
-      take_next();
-    }
-  }
+  bool at_end() const { return !items_.current(); }
+  const Item& front() const { return items_.current()->front(); }
+  void advance() { items_.next(); }
 
  private:
-  struct Later {
-    const std::vector<Reader>& readers;
-    bool operator()(std::size_t a, std::size_t b) const {
-      const Item &left = readers[a].front(), &right = readers[b].front();
-      return right < left || (!(left < right) && b < a);
-    }
-  };
-
-  void take_next() {
-    reader_.reset();
-    if (waiting_.empty()) return;
-    reader_ = waiting_.top();
-    waiting_.pop();
-  }
-
-  Sorted& sorted_;
-  std::size_t at_ = 0;  // index in memory
-  std::vector<Reader> readers_;
-  std::optional<std::size_t> reader_;  // the current one; runs hardly overlap, so it rarely changes
-  std::priority_queue<std::size_t, std::vector<std::size_t>, Later> waiting_{Later{readers_}};
+  Merge<Source> items_;  // runs hardly overlap
 };
 
 }  // namespace gpuprof::compute

@@ -10,6 +10,7 @@
 
 #include <optional>
 
+#include "libprof/base/merge.hpp"
 #include "libprof/compute/intervals/intervals.hpp"
 
 namespace gpuprof::intervals {
@@ -21,16 +22,17 @@ class Merged final : public Source {
   Columns next() override;
 
  private:
+  // The current interval of a source.
   struct Front {
     Source* source;
-    Columns chunk;
-    std::size_t at;
-    std::int64_t begin() const { return chunk.begin[at]; }
-    std::int64_t end() const { return chunk.end[at]; }
-  };
-  static bool later(const Front& a, const Front& b) { return a.begin() > b.begin(); }
+    Columns rest = {};
+    std::int64_t begin = INT64_MIN, end = INT64_MIN;
 
-  std::vector<Front> fronts_;  // a min-heap
+    bool next();
+    bool is_before(const Front& other) const { return begin < other.begin; }
+  };
+
+  Merge<Front> fronts_;
   Intervals out_;
 };
 
