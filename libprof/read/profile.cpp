@@ -58,7 +58,7 @@ bool Profile::has_rows(std::string_view kind) {
 }
 
 store::Statement Profile::select(std::string_view kind,
-                                 std::initializer_list<std::string_view> columns,
+                                 const std::vector<std::string_view>& columns,
                                  const std::string& rest) {
   const bool there = has(kind);
   std::string sql = "SELECT ";
@@ -67,7 +67,7 @@ store::Statement Profile::select(std::string_view kind,
     if (!first) sql += ", ";
     first = false;
     const bool is_name = is_column_name(column);
-    if (!there || (is_name && !has_column(kind, column))) {
+    if (!there || column.empty() || (is_name && !has_column(kind, column))) {
       sql += "0";
     } else {
       sql += is_name ? "[" + std::string(column) + "]" : std::string(column);

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -59,9 +58,9 @@ class Profile {
   }
 
   // Selects the columns, in this order, from the kind's table; `rest` is what follows the FROM
-  // clause (WHERE, GROUP BY, ORDER BY). A column that an old file lacks reads as 0, a missing table
-  // as empty. Expressions put names in brackets: "[end] - start".
-  store::Statement select(std::string_view kind, std::initializer_list<std::string_view> columns,
+  // clause (WHERE, GROUP BY, ORDER BY). A column that an old file lacks, and an empty one, reads as
+  // 0, a missing table as empty. Expressions put names in brackets: "[end] - start".
+  store::Statement select(std::string_view kind, const std::vector<std::string_view>& columns,
                           const std::string& rest = {});
 
   // The filter for rows of the kind. Each part of it applies only to tables with its column:

@@ -274,10 +274,6 @@ void read_timed(Session& session, std::string_view kind, std::vector<std::string
   });
 }
 
-std::int64_t whole_number(const columns::Column& column, std::size_t row) {
-  return column.int64s().empty() ? column.int32s()[row] : column.int64s()[row];
-}
-
 }  // namespace
 
 std::vector<GpuOperation> read_gpu_work(
@@ -292,8 +288,8 @@ std::vector<GpuOperation> read_gpu_work(
     if (!each.named_by.empty()) columns.emplace_back(each.named_by);
     read_timed(session, each.kind, columns, false,
                [&](const columns::Chunk& chunk, std::size_t row) {
-                 const std::int64_t id = whole_number(chunk[2], row);
-                 const std::int64_t named = columns.size() > 3 ? whole_number(chunk[3], row) : 0;
+                 const std::int64_t id = columns::whole(chunk[2], row);
+                 const std::int64_t named = columns.size() > 3 ? columns::whole(chunk[3], row) : 0;
                  work.push_back({.correlation = nested ? grids.correlation(id) : id,
                                  .duration = chunk[1].int64s()[row] - chunk[0].int64s()[row],
                                  .what = what(each, named),
@@ -325,7 +321,7 @@ std::vector<NvtxCall> read_launches(
   const auto read = [&](std::string_view kind, ApiDomain domain) {
     read_timed(session, kind, {"start", "end", "correlationId", "processId", "threadId", "cbid"},
                true, [&](const columns::Chunk& chunk, std::size_t row) {
-                 const auto value = [&](std::size_t i) { return whole_number(chunk[i], row); };
+                 const auto value = [&](std::size_t i) { return columns::whole(chunk[i], row); };
                  if (!find(value(2))) return;
                  const auto number = static_cast<std::uint32_t>(first - work.begin());
                  const auto place = ranges.place(value(3), value(4));

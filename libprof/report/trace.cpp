@@ -18,14 +18,14 @@ Trace::Trace(Session& session, TraceParts parts) : session_(session) {
     if (source->any()) rows_.add(std::move(source));
   };
   if (parts.gpu) {
-    for (const schema::GpuKind& work : schema::gpu_kinds) {
-      if (work.nvprofs && !work.is_kernel()) add(transfer_source(session, work.kind));
-    }
-    for (const schema::GpuKind& work : schema::gpu_kinds) {
-      if (work.is_kernel()) add(kernel_source(session, work.kind));
-    }
-    for (const schema::GpuKind& work : schema::gpu_kinds) {
-      if (!work.nvprofs) add(own_work_source(session, work));
+    // Of work that begins at the same time, copies and sets come first, then kernels.
+    for (const bool nvprofs : {true, false}) {
+      for (const bool kernels : {false, true}) {
+        for (const schema::GpuKind& work : schema::gpu_kinds) {
+          if (work.nvprofs == nvprofs && work.is_kernel() == kernels)
+            add(work_source(session, work));
+        }
+      }
     }
   }
   if (parts.api) {
@@ -188,9 +188,12 @@ void Trace::widen_for_names() {
 }
 
 bool Trace::next() {
-  const bool first = !rows_.current();
+  const bool first = !std::exchange(begun_, true);
   if (first) {
-    for (const auto& source : rows_.sources()) source->show(columns_);
+    for (const auto& source : rows_.sources()) {
+      source->show(columns_);
+      source->begin();
+    }
   }
   TraceSource* current = rows_.next();
   if (!current) return false;

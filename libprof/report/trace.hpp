@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libprof/read/merge.hpp"
+#include "libprof/base/merge.hpp"
 #include "libprof/report/report_table.hpp"
 #include "libprof/report/session.hpp"
 
@@ -99,7 +99,8 @@ class Trace {
 
   Session& session_;
   std::vector<TraceColumn> columns_;
-  reading::Merge<TraceSource> rows_;
+  Merge<TraceSource> rows_;
+  bool begun_ = false;
   std::optional<std::int64_t> zero_;  // of the run; nullopt: starts count from the first row
   std::int64_t origin_ = 0;
 };

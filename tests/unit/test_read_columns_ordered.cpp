@@ -35,10 +35,11 @@ class File {
     database_.execute("COMMIT");
   }
 
-  std::vector<std::vector<std::int64_t>> by_sql() {
-    auto rows = database_.prepare(
-        "SELECT start, [end], correlationId, correlationId IS NULL FROM " + runtime +
-        " WHERE start > 0 AND [end] >= start" + " ORDER BY start, [end] DESC, _id_");
+  std::vector<std::vector<std::int64_t>> by_sql(columns::Ties ties) {
+    auto rows =
+        database_.prepare("SELECT start, [end], correlationId, correlationId IS NULL FROM " +
+                          runtime + " WHERE start > 0 AND [end] >= start ORDER BY start, " +
+                          (ties == columns::Ties::outer_first ? "[end] DESC, _id_" : "_id_"));
     std::vector<std::vector<std::int64_t>> all;
     while (rows.step()) {
       all.push_back({rows.integer(0), rows.integer(1), rows.integer(2), rows.integer(3)});
@@ -46,10 +47,11 @@ class File {
     return all;
   }
 
-  std::vector<std::vector<std::int64_t>> in_order(std::size_t& bytes, std::size_t& looked_at) {
+  std::vector<std::vector<std::int64_t>> in_order(columns::Ties ties, std::size_t& bytes,
+                                                  std::size_t& looked_at) {
     store::Snapshot snapshot(database_, {.threads = 1});
     OrderedRows rows(snapshot, {.table = runtime, .columns = {"start", "end", "correlationId"}},
-                     {"start", "end", "correlationId"},
+                     ties, {"start", "end", "correlationId"},
                      [&](const columns::Chunk& chunk) { looked_at += chunk.rows(); });
     bytes = rows.bytes();
     std::vector<std::vector<std::int64_t>> all;
@@ -66,12 +68,14 @@ class File {
 // `least_bytes`: what waiting rows are said to take at least.
 void check(const std::vector<Row>& rows, std::size_t least_bytes = 0) {
   File file(rows);
-  std::size_t bytes = 0, looked_at = 0;
-  const auto found = file.in_order(bytes, looked_at), wanted = file.by_sql();
-  CHECK(looked_at == rows.size());
-  CHECK(bytes >= least_bytes);
-  REQUIRE(found.size() == wanted.size());
-  CHECK(found == wanted);
+  for (const auto ties : {columns::Ties::outer_first, columns::Ties::as_stored}) {
+    std::size_t bytes = 0, looked_at = 0;
+    const auto found = file.in_order(ties, bytes, looked_at), wanted = file.by_sql(ties);
+    CHECK(looked_at == rows.size());
+    CHECK(bytes >= least_bytes);
+    REQUIRE(found.size() == wanted.size());
+    CHECK(found == wanted);
+  }
 }
 
 }  // namespace

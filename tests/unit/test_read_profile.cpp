@@ -2,9 +2,10 @@
 #include <memory>
 #include <string>
 
-#include "libprof/read/merge.hpp"
+#include "libprof/base/merge.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/profile.hpp"
+#include "libprof/read/timed_rows.hpp"
 
 using namespace gpuprof::reading;
 using gpuprof::store::Database;
@@ -57,16 +58,16 @@ std::string starts(Filled& file, std::string_view kind) {
 }
 
 // Names its rows by kind and start.
-class Named : public Source {
+class Named : public TimedRows {
  public:
-  Named(Profile& profile, std::string_view kind) : Source(profile, {.kind = kind}), all_(profile) {}
+  Named(Profile& profile, std::string_view kind, std::size_t most_waiting)
+      : TimedRows(profile, {.kind = kind,
+                            .integers = gpuprof::columns::Ties::as_stored,
+                            .most_waiting = most_waiting}) {}
   std::string name() const { return std::string(kind()) + " " + std::to_string(start()); }
 
  protected:
-  Statement open() override { return all_.select(kind(), {"start"}, where() + order()); }
-
- private:
-  Profile& all_;
+  std::vector<std::string_view> columns() override { return {"start", "end"}; }
 };
 
 }  // namespace
@@ -113,15 +114,20 @@ TEST_CASE("GPU work takes time, a call may be over at once") {
 
 TEST_CASE("rows of several tables come in the order of time") {
   Filled file;
-  Merge<Named> rows;
-  for (const std::string_view kind : {"MEMSET", "KERNEL", "RUNTIME", "MEMCPY"}) {
-    auto source = std::make_unique<Named>(file.profile, kind);
-    CHECK(source->any() == (kind != "MEMCPY"));
-    rows.add(std::move(source));
+  // Read as columns, and sorted by SQLite because rows would have to wait.
+  for (const std::size_t most_waiting : {std::size_t{1} << 20, std::size_t{0}}) {
+    gpuprof::Merge<Named> rows;
+    for (const std::string_view kind : {"MEMSET", "KERNEL", "RUNTIME", "MEMCPY"}) {
+      auto source = std::make_unique<Named>(file.profile, kind, most_waiting);
+      CHECK(source->any() == (kind != "MEMCPY"));
+      if (source->any()) rows.add(std::move(source));
+    }
+    for (const auto& source : rows.sources()) source->begin();
+    std::string names;
+    while (const Named* row = rows.next()) names += row->name() + ", ";
+    CHECK(names == "RUNTIME 5, KERNEL 10, MEMSET 20, MEMSET 40, KERNEL 40, ");
+    CHECK_FALSE(rows.next());
   }
-  std::string names;
-  while (const Named* row = rows.next()) names += row->name() + ", ";
-  CHECK(names == "RUNTIME 5, KERNEL 10, MEMSET 20, MEMSET 40, KERNEL 40, ");
 }
 
 TEST_CASE("functions are called as the file says, then as nvprof did") {

@@ -69,14 +69,9 @@ Meanings read_meanings(store::Database& database) {
   return all;
 }
 
-std::int64_t number_in(const columns::Column& column, std::size_t row) {
-  if (!column.int64s().empty()) return column.int64s()[row];
-  return column.int32s().empty() ? column.booleans()[row] : column.int32s()[row];
-}
-
 std::optional<std::int64_t> optional_in(const columns::Column& column, std::size_t row) {
   if (column.is_null(row)) return {};
-  return number_in(column, row);
+  return columns::whole(column, row);
 }
 
 // Functions in which threads wait for work: they do not make memory appear.
@@ -248,9 +243,11 @@ CallsRead read_memory_calls(store::Snapshot& snapshot, const DriverMemory::Emit&
     check();
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
       result.any = true;
-      const std::int64_t runtime = number_in(chunk[7], row), cbid = number_in(chunk[8], row);
-      const std::int64_t code = number_in(chunk[9], row);
-      const std::int64_t time = number_in(chunk[0], row), process = number_in(chunk[1], row);
+      const std::int64_t runtime = columns::whole(chunk[7], row),
+                         cbid = columns::whole(chunk[8], row);
+      const std::int64_t code = columns::whole(chunk[9], row);
+      const std::int64_t time = columns::whole(chunk[0], row),
+                         process = columns::whole(chunk[1], row);
       if (code == no_memory) {
         ++result.failures;
         result.failed.push_back({runtime != 0, cbid, process, time, optional_in(chunk[5], row),
@@ -264,11 +261,11 @@ CallsRead read_memory_calls(store::Snapshot& snapshot, const DriverMemory::Emit&
       if (code != 0 || what == known.end()) continue;
       calls.add({.time = time,
                  .process = process,
-                 .device = number_in(chunk[2], row),
-                 .address = number_in(chunk[3], row),
-                 .handle = number_in(chunk[4], row),
-                 .bytes = std::max<std::int64_t>(number_in(chunk[5], row), 0),
-                 .correlation = number_in(chunk[6], row),
+                 .device = columns::whole(chunk[2], row),
+                 .address = columns::whole(chunk[3], row),
+                 .handle = columns::whole(chunk[4], row),
+                 .bytes = std::max<std::int64_t>(columns::whole(chunk[5], row), 0),
+                 .correlation = columns::whole(chunk[6], row),
                  .what = what->second,
                  .of_host = chunk[2].is_null(row)});
     }
@@ -317,10 +314,10 @@ std::vector<DeviceReading> read_device_memory(store::Snapshot& snapshot,
   reader.read([&](const columns::Chunk& chunk) {
     check();
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
-      const std::int64_t total = number_in(chunk[3], row);
-      readings.push_back({number_in(chunk[0], row), number_in(chunk[1], row),
-                          saturating_subtract(total, number_in(chunk[2], row)), total,
-                          number_in(chunk[4], row)});
+      const std::int64_t total = columns::whole(chunk[3], row);
+      readings.push_back({columns::whole(chunk[0], row), columns::whole(chunk[1], row),
+                          saturating_subtract(total, columns::whole(chunk[2], row)), total,
+                          columns::whole(chunk[4], row)});
       if (readings.size() > most_readings) make_room();
     }
   });

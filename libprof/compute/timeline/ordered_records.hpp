@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <vector>
 
+#include "libprof/base/merge.hpp"
 #include "libprof/compute/timeline/records.hpp"
 #include "libprof/store/scan.hpp"
 
@@ -22,10 +22,7 @@ struct Record {
 // and must not outlive it; no reader of the snapshot may read meanwhile.
 class OrderedRecords {
  public:
-  // Memory limit for records that are read long before their turn.
-  static constexpr std::size_t most_waiting = std::size_t{256} << 20;
-
-  // Scans the tables. `check` is called now and then and may throw.
+  // Scans the tables, which must outlive it. `check` is called now and then and may throw.
   OrderedRecords(store::Snapshot& snapshot, const std::vector<RecordTable>& tables,
                  std::function<void()> check);
   ~OrderedRecords();
@@ -39,23 +36,17 @@ class OrderedRecords {
 
   // Moves to the first or next record. False: there is none.
   bool next();
-  std::size_t table() const { return current_; }  // index in the list of tables
+  std::size_t table() const { return sources_.place(); }  // index in the list of tables
   const Record& record() const;
 
  private:
   class Source;
 
-  bool is_before(std::size_t a, std::size_t b) const;
-  void choose();
-
   std::function<void()> check_;
-  std::vector<std::unique_ptr<Source>> sources_;  // null: exhausted
-  std::size_t current_ = 0;
-  std::size_t second_ = 0;  // the earliest of the others
+  Merge<Source> sources_;  // by table
   std::vector<std::int64_t> without_times_;
-  std::int64_t latest_ = 1;  // end
   std::size_t visited_ = 0;
-  bool possible_ = true, begun_ = false;
+  bool possible_ = true;
 };
 
 }  // namespace gpuprof::timeline

@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "libprof/base/text.hpp"
 #include "schema/traits.hpp"
 
 namespace gpuprof::timeline {
@@ -23,6 +24,23 @@ bool read_kind(std::string_view name, TrackKind& kind) {
     return true;
   }
   return false;
+}
+
+std::vector<std::string> columns_of(const RecordTable& table) {
+  std::vector<std::string> columns{table.begin, table.end, table.id};
+  columns.insert(columns.end(), table.key.begin(), table.key.end());
+  if (!table.named_by.empty()) columns.push_back(table.named_by);
+  return columns;
+}
+
+std::string select(const RecordTable& table, std::int64_t open_until) {
+  std::vector<std::string> columns = columns_of(table);
+  if (table.may_be_open) {
+    columns[1] =
+        "coalesce(" + table.end + ", max(" + table.begin + ", " + std::to_string(open_until) + "))";
+  }
+  return "SELECT " + joined(columns, ", ") + " FROM " +
+         (table.from.empty() ? "main." + table.name : table.from);
 }
 
 std::vector<RecordTable> record_tables(store::Database& database) {

@@ -37,6 +37,11 @@ struct RecordTable {
   bool may_be_open = false;           // rows without end extend to the end of the run
 };
 
+// The columns read of a record: begin, end, id, those of the key, and named_by if there is one.
+std::vector<std::string> columns_of(const RecordTable& table);
+// The same as a SELECT without order. Records without end extend to `open_until`.
+std::string select(const RecordTable& table, std::int64_t open_until);
+
 // The tables in the main database, in the order used for equal times.
 std::vector<RecordTable> record_tables(store::Database& database);
 

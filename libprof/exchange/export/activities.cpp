@@ -6,10 +6,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "libprof/base/merge.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/compute/gpu_work.hpp"
-#include "libprof/read/columns/ordered_rows.hpp"
-#include "libprof/read/merge.hpp"
+#include "libprof/read/timed_rows.hpp"
+#include "schema/enums.hpp"
 #include "schema/traits.hpp"
 
 namespace gpuprof::exporting {
@@ -95,85 +96,46 @@ std::string has_times(std::string_view end) {
   return "start > 0 AND [" + std::string(end) + "] >= start";
 }
 
-class ActivitySource : public reading::Source {
+class ActivitySource : public reading::TimedRows {
  public:
-  ActivitySource(reading::Profile& profile, Lookups& lookups, std::string_view kind,
-                 std::string valid)
-      : Source(profile, {.kind = kind, .valid = std::move(valid)}),
+  ActivitySource(reading::Profile& profile, Lookups& lookups, reading::TimedTable table,
+                 std::vector<std::string_view> columns)
+      : TimedRows(profile, std::move(table)),
         profile_(profile),
-        lookups_(lookups) {}
+        lookups_(lookups),
+        columns_(std::move(columns)) {}
 
   // The activity of the current row.
   virtual const Activity& read() = 0;
 
  protected:
+  std::vector<std::string_view> columns() override { return columns_; }
+  std::optional<std::int64_t> known(std::size_t column) const {
+    if (!has(column) || is_null(column)) return std::nullopt;
+    return integer(column);
+  }
+
   reading::Profile& profile_;
   Lookups& lookups_;
   Activity row_;
-};
-
-// Reads a table whose columns are integers; the first two are begin and end.
-class TableSource : public ActivitySource {
- public:
-  // `columns`: empty ones are missing. `look`: see OrderedRows.
-  TableSource(reading::Profile& profile, Lookups& lookups, std::string_view kind,
-              std::vector<std::string_view> columns, std::vector<std::string> looked_at = {},
-              const std::function<void(const columns::Chunk&)>& look = {})
-      : ActivitySource(profile, lookups, kind, has_times(columns[1])),
-        columns_(std::move(columns)) {
-    columns::Request request{.table = reading::table_name(kind), .columns = {}};
-    for (const std::string_view column : columns_) {
-      place_.push_back(request.columns.size());
-      if (!column.empty()) request.columns.emplace_back(column);
-    }
-    const auto wanted = profile.wanted_rows(kind);
-    if (!wanted) return;
-    request.filter = *wanted;
-    ordered_.emplace(profile.snapshot(), request, std::move(looked_at), look);
-    sorts_ = ordered_->bytes() > lookups.most_waiting;
-  }
-
-  void advance() override {
-    there_ = ordered_ && ordered_->next();
-    if (there_) start_ = (*ordered_)[0];
-  }
-
- protected:
-  std::int64_t integer(std::size_t column) const {
-    return columns_[column].empty() ? 0 : (*ordered_)[place_[column]];
-  }
-  std::optional<std::int64_t> known(std::size_t column) const {
-    if (columns_[column].empty() || ordered_->is_null(place_[column])) return std::nullopt;
-    return integer(column);
-  }
-  store::Statement open() override {
-    if (!sorts_) return {};
-    std::vector<std::string> list;
-    for (const std::string_view column : columns_) {
-      if (column.empty()) continue;
-      const bool there = profile_.has_column(kind(), column);
-      list.push_back(there ? "[" + std::string(column) + "]" : "NULL");
-    }
-    ordered_.emplace(profile_.database().prepare("SELECT " + joined(list, ", ") + " FROM " +
-                                                 reading::table_name(kind()) + " " + where() +
-                                                 " ORDER BY 1, 2 DESC"));
-    return {};
-  }
 
  private:
   const std::vector<std::string_view> columns_;
-  std::vector<std::size_t> place_;  // indexes in ordered_, by column
-  std::optional<columns::OrderedRows> ordered_;
-  bool sorts_ = false;  // SQLite does
 };
 
-class GpuSource : public TableSource {
+// A table of which integers are read.
+reading::TimedTable integers_of(std::string_view kind, const Lookups& lookups,
+                                std::string_view end = "end") {
+  return {.kind = kind,
+          .valid = has_times(end),
+          .integers = columns::Ties::outer_first,
+          .most_waiting = lookups.most_waiting};
+}
+
+class GpuSource : public ActivitySource {
  public:
   GpuSource(reading::Profile& profile, Lookups& lookups, const schema::GpuKind& kind)
-      : TableSource(profile, lookups, kind.kind, columns_of(kind),
-                    {"start", std::string(kind.end), "correlationId"},
-                    [&lookups](const columns::Chunk& chunk) { lookups.add_launches(chunk); }),
-        work_(kind) {
+      : ActivitySource(profile, lookups, table_of(kind, lookups), columns_of(kind)), work_(kind) {
     row_.group = Activity::Group::gpu;
     row_.type = kind.type;
   }
@@ -201,6 +163,12 @@ class GpuSource : public TableSource {
   }
 
  private:
+  static reading::TimedTable table_of(const schema::GpuKind& kind, Lookups& lookups) {
+    reading::TimedTable table = integers_of(kind.kind, lookups, kind.end);
+    table.looked_at = {"start", std::string(kind.end), "correlationId"};
+    table.look = [&lookups](const columns::Chunk& chunk) { lookups.add_launches(chunk); };
+    return table;
+  }
   static std::vector<std::string_view> columns_of(const schema::GpuKind& kind) {
     std::vector<std::string_view> columns{"start",     kind.end,      "deviceId",
                                           "contextId", "streamId",    "correlationId",
@@ -219,11 +187,11 @@ class GpuSource : public TableSource {
   std::unordered_map<std::int64_t, std::string_view> names_;
 };
 
-class CallSource : public TableSource {
+class CallSource : public ActivitySource {
  public:
   CallSource(reading::Profile& profile, Lookups& lookups, const schema::ApiKind& calls)
-      : TableSource(profile, lookups, calls.kind,
-                    {"start", "end", "cbid", "correlationId", "processId", "threadId"}),
+      : ActivitySource(profile, lookups, integers_of(calls.kind, lookups),
+                       {"start", "end", "cbid", "correlationId", "processId", "threadId"}),
         domain_(reading::domain_of(calls)) {
     row_.group = Activity::Group::api;
     row_.type = calls.domain;
@@ -247,11 +215,15 @@ class CallSource : public TableSource {
   std::unordered_map<std::int64_t, std::string_view> functions_;
 };
 
-class SynchronizationSource : public TableSource {
+consteval std::int64_t waits(std::string_view type) {
+  return schema::enum_number(schema::enums::CUpti_ActivitySynchronizationType, type);
+}
+
+class SynchronizationSource : public ActivitySource {
  public:
   SynchronizationSource(reading::Profile& profile, Lookups& lookups)
-      : TableSource(
-            profile, lookups, "SYNCHRONIZATION",
+      : ActivitySource(
+            profile, lookups, integers_of("SYNCHRONIZATION", lookups),
             {"start", "end", "type", "correlationId", "processId", "contextId", "streamId"}) {
     row_.group = Activity::Group::synchronization;
     row_.type = "synchronization";
@@ -263,13 +235,13 @@ class SynchronizationSource : public TableSource {
     row_.process = integer(4);
     row_.context = integer(5);
     row_.stream = integer(6);
-    const std::int64_t type = integer(2);
-    // CUpti_ActivitySynchronizationType
-    row_.name = type == 1   ? "Event Synchronize"
-                : type == 2 ? "Stream Wait Event"
-                : type == 3 ? "Stream Synchronize"
-                : type == 4 ? "Context Synchronize"
-                            : "Synchronize";
+    switch (integer(2)) {
+      case waits("event synchronize"): row_.name = "Event Synchronize"; break;
+      case waits("stream wait event"): row_.name = "Stream Wait Event"; break;
+      case waits("stream synchronize"): row_.name = "Stream Synchronize"; break;
+      case waits("context synchronize"): row_.name = "Context Synchronize"; break;
+      default: row_.name = "Synchronize";
+    }
     return row_;
   }
 };
@@ -277,26 +249,25 @@ class SynchronizationSource : public TableSource {
 class RangeSource : public ActivitySource {
  public:
   RangeSource(reading::Profile& profile, Lookups& lookups, const reading::Window& window)
-      : ActivitySource(profile, lookups, "MARKER", has_times("stop")), window_(window) {
+      : ActivitySource(profile, lookups, {.kind = "MARKER", .valid = has_times("stop")},
+                       {"start", "stop", "processId", "threadId", "name", "domain", "kind"}),
+        window_(window) {
     row_.group = Activity::Group::range;
   }
   const Activity& read() override {
     row_.start = start();
-    row_.end = rows_.integer(1);
-    row_.process = rows_.integer(2);
-    row_.thread = rows_.integer(3);
-    row_.name = rows_.integer(4) ? lookups_.text(rows_.integer(4)) : "<unnamed>";
-    row_.domain = lookups_.text(rows_.integer(5));
-    row_.type = rows_.text(6) == "start_end" ? "start_end" : "push_pop";
+    row_.end = integer(1);
+    row_.process = integer(2);
+    row_.thread = integer(3);
+    row_.name = integer(4) ? lookups_.text(integer(4)) : "<unnamed>";
+    row_.domain = lookups_.text(integer(5));
+    row_.type = row().text(6) == "start_end" ? "start_end" : "push_pop";
     return row_;
   }
 
  protected:
-  store::Statement open() override {
-    std::string sql =
-        "SELECT start, stop, processId, threadId, name, domain, kind FROM"
-        " main.NVTX_RANGE WHERE " +
-        valid();
+  store::Statement select(const std::vector<std::string_view>& columns) override {
+    std::string sql = "SELECT " + joined(columns, ", ") + " FROM main.NVTX_RANGE WHERE " + valid();
     if (window_.from) sql += " AND start >= " + std::to_string(*window_.from);
     if (window_.to) sql += " AND start < " + std::to_string(*window_.to);
     return profile_.database().prepare(sql + " ORDER BY start, stop DESC, _id_");
@@ -315,7 +286,7 @@ Visited visit_activities(reading::Profile& profile, const reading::Window& windo
   Visited visited;
   Lookups lookups(profile, texts, most_waiting);
   store::Database& database = profile.database();
-  reading::Merge<ActivitySource> merge;
+  Merge<ActivitySource> merge;
   const bool has_ranges = database.has_column("NVTX_RANGE", "stop");
   visited.markers_only = !has_ranges && profile.has_rows("MARKER");
   if (has_ranges) merge.add(std::make_unique<RangeSource>(profile, lookups, window));
@@ -334,6 +305,7 @@ Visited visit_activities(reading::Profile& profile, const reading::Window& windo
     auto lost = profile.select(kind.kind, {"count(*)"}, "WHERE NOT (" + has_times(kind.end) + ")");
     if (lost.step()) visited.without_times += lost.integer(0);
   }
+  for (const auto& source : merge.sources()) source->begin();
   while (ActivitySource* source = merge.next()) {
     const Activity& activity = source->read();
     if (!processes.empty() && !std::ranges::count(processes, activity.process)) continue;

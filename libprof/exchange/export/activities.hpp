@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libprof/read/columns/ordered_rows.hpp"
 #include "libprof/read/profile.hpp"
 
 namespace gpuprof::exporting {
@@ -71,6 +72,6 @@ struct Visited {
 Visited visit_activities(reading::Profile& profile, const reading::Window& window,
                          const std::vector<std::int64_t>& processes, Texts& texts,
                          const std::function<void(const Activity&)>& visit,
-                         std::size_t most_waiting = std::size_t{256} << 20);
+                         std::size_t most_waiting = columns::OrderedRows::most_waiting);
 
 }  // namespace gpuprof::exporting

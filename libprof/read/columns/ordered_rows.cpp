@@ -11,10 +11,10 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-OrderedRows::OrderedRows(store::Snapshot& snapshot, Request request,
+OrderedRows::OrderedRows(store::Snapshot& snapshot, Request request, Ties ties,
                          std::vector<std::string> looked_at,
                          const std::function<void(const Chunk&)>& look)
-    : width_(request.columns.size()) {
+    : width_(request.columns.size()), ties_(ties) {
   reader_.emplace(snapshot, request);
   cursor_.emplace(*reader_);
   if (looked_at.empty()) looked_at.assign(request.columns.begin(), request.columns.begin() + 2);
@@ -62,12 +62,7 @@ std::int64_t OrderedRows::least_behind(std::size_t row) const {
 }
 
 bool OrderedRows::next() {
-  if (!reader_) {
-    while (sorted_.step()) {
-      if (has_times(sorted_.integer(0), sorted_.integer(1))) return true;
-    }
-    return false;
-  }
+  if (!reader_) return sorted_.step();
   if (std::exchange(begun_, true) && at_ < complete_) ++at_;
   while (at_ == complete_) {
     if (!read_more()) return false;
@@ -85,9 +80,9 @@ bool OrderedRows::read_more() {
     const Chunk* chunk = cursor_->next();
     chunk ? add(*chunk) : void(all_read_ = true);
   }
-  const auto by_time = [](const Key& a, const Key& b) {
+  const auto by_time = [outer_first = ties_ == Ties::outer_first](const Key& a, const Key& b) {
     if (a.begin != b.begin) return a.begin < b.begin;
-    return a.end != b.end ? a.end > b.end : a.row < b.row;
+    return outer_first && a.end != b.end ? a.end > b.end : a.row < b.row;
   };
   const auto fresh = keys_.begin() + static_cast<std::ptrdiff_t>(waiting);
   std::sort(fresh, keys_.end(), by_time);
@@ -102,13 +97,13 @@ void OrderedRows::add(const Chunk& chunk) {
   for (std::size_t i = 0; i < chunk.rows(); ++i) {
     const std::int64_t begin = whole(chunk[0], i), end = whole(chunk[1], i);
     if (!has_times(begin, end)) continue;
-    keys_.push_back({begin, end, nulls_.size()});
+    keys_.push_back({begin, end, values_.size()});
     std::uint64_t nulls = 0;
     for (std::size_t column = 0; column < width_; ++column) {
       values_.push_back(whole(chunk[column], i));
       if (chunk[column].is_null(i)) nulls |= std::uint64_t{1} << column;
     }
-    nulls_.push_back(nulls);
+    values_.push_back(static_cast<std::int64_t>(nulls));
   }
   read_ += chunk.rows();
 }
@@ -116,16 +111,13 @@ void OrderedRows::add(const Chunk& chunk) {
 // Drops the rows that are done and keeps the waiting ones, in key order.
 void OrderedRows::drop_done() {
   keys_.erase(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(at_));
-  kept_values_.clear();
-  kept_nulls_.clear();
+  kept_.clear();
   for (Key& key : keys_) {
-    const auto first = values_.begin() + static_cast<std::ptrdiff_t>(key.row * width_);
-    kept_values_.insert(kept_values_.end(), first, first + static_cast<std::ptrdiff_t>(width_));
-    kept_nulls_.push_back(nulls_[key.row]);
-    key.row = kept_nulls_.size() - 1;
+    const auto first =
+        values_.begin() + static_cast<std::ptrdiff_t>(std::exchange(key.row, kept_.size()));
+    kept_.insert(kept_.end(), first, first + static_cast<std::ptrdiff_t>(width_ + 1));
   }
-  values_.swap(kept_values_);
-  nulls_.swap(kept_nulls_);
+  values_.swap(kept_);
   at_ = complete_ = 0;
 }
 

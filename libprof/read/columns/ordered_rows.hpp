@@ -15,24 +15,30 @@
 
 namespace gpuprof::columns {
 
-// Rows sorted by their first column, then descending by their second, then by id; only those that
-// begin after 0 and do not end before they begin. Belongs to the snapshot's thread and must not
-// outlive it.
+// In which order rows that begin at the same time come; last by id.
+enum class Ties { outer_first, as_stored };
+
+// Rows sorted by their first column; only those that begin after 0 and do not end before they
+// begin. Belongs to the snapshot's thread and must not outlive it.
 //
 // Reads the table twice: the first pass reads only when rows begin, which determines up to which
 // time the rows read so far are complete.
 class OrderedRows {
  public:
+  // Memory limit for rows that are read long before their turn; beyond it sorting is better.
+  static constexpr std::size_t most_waiting = std::size_t{256} << 20;
+
   // `request`: its first two columns are begin and end; none may be a text. `look` receives the
   // chunks of the first pass, with the columns `looked_at`, whose first two must be the same; may
   // be empty.
-  OrderedRows(store::Snapshot& snapshot, Request request, std::vector<std::string> looked_at = {},
+  OrderedRows(store::Snapshot& snapshot, Request request, Ties ties,
+              std::vector<std::string> looked_at = {},
               const std::function<void(const Chunk&)>& look = {});
-  // Sorted by SQLite instead, with the same checks: a SELECT of integers that ends in
-  // "ORDER BY 1, 2 DESC".
-  explicit OrderedRows(store::Statement sorted) : width_(0), sorted_(std::move(sorted)) {}
+  // Selected and sorted by SQLite instead, without checks.
+  explicit OrderedRows(store::Statement sorted)
+      : width_(0), ties_(Ties::as_stored), sorted_(std::move(sorted)) {}
 
-  // Memory needed for rows that are read but not yet complete. If it is large, sorting is better.
+  // Memory needed for rows that are read but not yet complete.
   std::size_t bytes() const { return most_waiting_ * (width_ + 4) * sizeof(std::int64_t) * 5 / 2; }
 
   static bool has_times(std::int64_t begin, std::int64_t end) { return begin > 0 && end >= begin; }
@@ -41,20 +47,21 @@ class OrderedRows {
   bool next();
   // A value of the current row. NULL: 0.
   std::int64_t operator[](std::size_t column) const {
-    return reader_ ? values_[keys_[at_].row * width_ + column]
-                   : sorted_.integer(static_cast<int>(column));
+    return reader_ ? values_[keys_[at_].row + column] : sorted_.integer(static_cast<int>(column));
   }
   bool is_null(std::size_t column) const {
-    return reader_ ? nulls_[keys_[at_].row] >> column & 1
+    return reader_ ? values_[keys_[at_].row + width_] >> column & 1
                    : sorted_.is_null(static_cast<int>(column));
   }
+  // If SQLite sorts: the current row, for values that are not integers.
+  const store::Statement& sorted() const { return sorted_; }
 
  private:
   static constexpr std::size_t block = 4096;  // rows per stored minimum of begin
 
   struct Key {
     std::int64_t begin, end;
-    std::size_t row;  // in values_
+    std::size_t row;  // its place in values_
   };
 
   void look_through(store::Snapshot& snapshot, const Request& request,
@@ -66,6 +73,7 @@ class OrderedRows {
   void drop_done();
 
   const std::size_t width_;
+  const Ties ties_;
   std::vector<std::int64_t> least_;  // minimum begin of a block and all after it
   std::size_t most_waiting_ = 0;
   store::Statement sorted_;
@@ -74,11 +82,8 @@ class OrderedRows {
   std::size_t read_ = 0;  // rows of the table so far
   bool all_read_ = false;
 
-  std::vector<std::int64_t> values_;  // width_ per row
-  std::vector<std::uint64_t> nulls_;  // one bit per column
-  std::vector<std::int64_t> kept_values_;
-  std::vector<std::uint64_t> kept_nulls_;
-  std::vector<Key> keys_;  // sorted
+  std::vector<std::int64_t> values_, kept_;  // width_ per row, then a bit per column: is it NULL
+  std::vector<Key> keys_;                    // sorted
   std::size_t at_ = 0;
   std::size_t complete_ = 0;  // no row still to come sorts before this index
   bool begun_ = false;

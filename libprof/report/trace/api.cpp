@@ -62,29 +62,34 @@ class ApiSource : public TraceSource {
  public:
   ApiSource(Session& session, const schema::ApiKind& calls,
             std::shared_ptr<LaunchedKernels> launched)
-      : TraceSource(session, {.rows = {.kind = calls.kind},
+      : TraceSource(session, {.rows = {.kind = calls.kind, .integers = columns::Ties::as_stored},
                               .amounts = {{TraceField::duration, "[end] - start"}},
                               .correlation_id = 3}),
         domain_(reading::domain_of(calls)),
         launched_(session.output().csv() ? nullptr : std::move(launched)) {}
 
- protected:
-  store::Statement open() override {
+  void begin() override {
     if (launched_) launched_->open(session_);
-    return session_.select(
-        kind(),
-        {"start", "end", "cbid", "correlationId", shown(TraceField::process_id, "processId"),
-         shown(TraceField::thread_id, "threadId")},
-        where() + order());
+    TraceSource::begin();
+  }
+
+ protected:
+  std::vector<std::string_view> columns() override {
+    return {"start",
+            "end",
+            "cbid",
+            "correlationId",
+            shown(TraceField::process_id, "processId"),
+            shown(TraceField::thread_id, "threadId")};
   }
   void read() override {
     text(TraceField::kind, domain_ == ApiDomain::driver ? "driver" : "runtime");
-    duration(rows_.integer(1));
-    process(rows_.integer(4));
-    number(TraceField::thread_id, rows_.integer(5));
+    duration(integer(1));
+    process(integer(4));
+    number(TraceField::thread_id, integer(5));
     std::string* name = text(TraceField::name);
     if (!name) return;
-    *name = function(rows_.integer(2));
+    *name = function(integer(2));
     const auto kernel = launched_ ? launched_->name(correlation_id()) : std::nullopt;
     if (cell(TraceField::kernel)) {
       kernel ? text(TraceField::kernel, session_.names().kernel(*kernel))

@@ -24,15 +24,14 @@ class SystemSource : public TraceSource {
   }
 
  protected:
-  store::Statement open() override {
-    return session_.select(kind(), {"timestamp", "deviceId", "environmentKind", "data"},
-                           where() + order());
+  std::vector<std::string_view> columns() override {
+    return {"timestamp", "deviceId", "environmentKind", "data"};
   }
   void read() override {
-    const auto data = rows_.blob(3);
+    const auto data = row().blob(3);
     text(TraceField::kind, "environment");
-    device(TraceField::device, rows_.integer(1));
-    number(TraceField::device_id, rows_.integer(1));
+    device(TraceField::device, integer(1));
+    number(TraceField::device_id, integer(1));
     std::string* value = text(TraceField::system);
     value->clear();
     append_number(*value, reading::blob_field<std::uint32_t>(data, 0));
@@ -40,7 +39,7 @@ class SystemSource : public TraceSource {
       *value += '/';
       append_number(*value, reading::blob_field<std::uint32_t>(data, 4));
     };
-    switch (rows_.integer(2)) {
+    switch (integer(2)) {
       case 1: and_second(); return text(TraceField::name, "[SM/Memory Clock (MHz)]");
       case 2: return text(TraceField::name, "[Temperature (C)]");
       case 3: and_second(); return text(TraceField::name, "[Power/Limit (mW)]");

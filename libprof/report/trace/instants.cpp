@@ -17,15 +17,14 @@ class InstantSource : public TraceSource {
         values_(table) {}
 
  protected:
-  store::Statement open() override {
-    return session_.select(kind(), {"timestamp", "deviceId", "id", "value", "flags", "instance"},
-                           where() + order());
+  std::vector<std::string_view> columns() override {
+    return {"timestamp", "deviceId", "id", "value", "flags", "instance"};
   }
   void read() override {
     text(TraceField::kind, "instantaneous");
-    device(TraceField::device, rows_.integer(1));
-    number(TraceField::device_id, rows_.integer(1));
-    const auto row = value_row(values_, rows_, 2);
+    device(TraceField::device, integer(1));
+    number(TraceField::device_id, integer(1));
+    const auto row = value_row(values_, this->row(), 2);
     const TraceField field =
         values_.is_metric ? TraceField::instant_metric : TraceField::instant_event;
     if (!row) {

@@ -15,15 +15,15 @@ class MarkerSource : public TraceSource {
   explicit MarkerSource(Session& session)
       : TraceSource(session,
                     {.rows = {.kind = "MARKER", .time = "timestamp", .valid = "timestamp > 0"},
-                     .amounts = {}}) {}
+                     .amounts = {}}),
+        is_shown_(session.filter(kind())) {}
 
   // An end takes its name from its start, so starts are tracked even if a filter hides them.
-  void advance() override {
+  bool next() override {
     do {
-      TraceSource::advance();
-      if (!there_) return;
-      name_ = rows_.integer(4);
-      const std::int64_t flags = rows_.integer(1);
+      if (!TraceSource::next()) return false;
+      name_ = integer(4);
+      const std::int64_t flags = integer(1);
       if (flags & range_start) open_[range()] = name_;
       found_ = !(flags & range_end);
       if (flags & range_end) {
@@ -34,18 +34,19 @@ class MarkerSource : public TraceSource {
           open_.erase(start);
         }
       }
-    } while (rows_.integer(7) == 0);
+    } while (integer(7) == 0);
+    return true;
   }
 
  protected:
-  store::Statement open() override {
-    const std::string is_shown = session_.filter(kind());
-    return session_.select(
-        kind(), {"timestamp", "flags", "id", "objectId", "name", "domain", "objectKind", is_shown},
-        "WHERE " + valid() + order());
+  std::vector<std::string_view> columns() override {
+    return {"timestamp", "flags", "id", "objectId", "name", "domain", "objectKind", is_shown_};
+  }
+  store::Statement select(const std::vector<std::string_view>& columns) override {
+    return session_.select(kind(), columns, "WHERE " + valid() + " ORDER BY timestamp");
   }
   void read() override {
-    const std::int64_t flags = rows_.integer(1);
+    const std::int64_t flags = integer(1);
     text(TraceField::kind, "marker");
     process(process_id());
     std::string* text = this->text(TraceField::name);
@@ -54,7 +55,7 @@ class MarkerSource : public TraceSource {
             : flags & range_end ? "[Range end] "
                                 : "[Marker] ";
     *text += string(name_, found_ ? "<unnamed>" : "(null)");
-    text->append(" (Domain: ").append(string(rows_.integer(5), "<unnamed>")).append(")");
+    text->append(" (Domain: ").append(string(integer(5), "<unnamed>")).append(")");
   }
 
  private:
@@ -65,13 +66,14 @@ class MarkerSource : public TraceSource {
   }
   // 0 if unknown.
   std::int64_t process_id() const {
-    const auto id = reading::object_id(rows_.blob(3));
-    const bool has_process = rows_.integer(6) <= 2;  // a process or a thread
+    const auto id = reading::object_id(row().blob(3));
+    const bool has_process = integer(6) <= 2;  // a process or a thread
     return id && has_process ? (*id)[0] : 0;
   }
   // Range ids are per process.
-  std::pair<std::int64_t, std::int64_t> range() const { return {process_id(), rows_.integer(2)}; }
+  std::pair<std::int64_t, std::int64_t> range() const { return {process_id(), integer(2)}; }
 
+  const std::string is_shown_;                                          // SQL condition
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> open_;  // range to its name
   std::int64_t name_ = 0;
   bool found_ = false;  // the row has its own name, or ends a known range

@@ -18,23 +18,25 @@ class OpenaccSource : public TraceSource {
         names_(session) {}
 
  protected:
-  store::Statement open() override {
-    return session_.select(kind(),
-                           {"start", "end", "cuDeviceId", "cuContextId", "cuStreamId",
-                            kind() == "OPENACC_DATA" ? "bytes" : "0", "cuProcessId", "cuThreadId",
-                            "eventKind", "parentConstruct", "srcFile", "lineNo", object_},
-                           where() + order());
+  std::vector<std::string_view> columns() override {
+    return {"start",       "end",
+            "cuDeviceId",  "cuContextId",
+            "cuStreamId",  kind() == "OPENACC_DATA" ? "bytes" : "0",
+            "cuProcessId", "cuThreadId",
+            "eventKind",   "parentConstruct",
+            "srcFile",     "lineNo",
+            object_};
   }
   void read() override {
     text(TraceField::kind, "openacc");
-    duration(rows_.integer(1));
+    duration(integer(1));
     place(2);
-    device(TraceField::directive_device, rows_.integer(2));
-    const std::int64_t bytes = rows_.integer(5);
+    device(TraceField::directive_device, integer(2));
+    const std::int64_t bytes = integer(5);
     bytes > 0 ? number(TraceField::size, bytes) : nothing(TraceField::size);
-    process(rows_.integer(6));
-    number(TraceField::thread_id, rows_.integer(7));
-    text(TraceField::name, names_.text(names_.number(rows_, 8)));
+    process(integer(6));
+    number(TraceField::thread_id, integer(7));
+    text(TraceField::name, names_.text(names_.number(row(), 8)));
   }
 
  private:

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "libprof/base/saturating.hpp"
-#include "libprof/read/merge.hpp"
+#include "libprof/read/timed_rows.hpp"
 #include "libprof/report/report_table.hpp"
 #include "libprof/report/session.hpp"
 #include "libprof/report/trace.hpp"
@@ -42,10 +42,10 @@ struct TraceTable {
 };
 
 // The rows of one table, with the cells of the current row.
-class TraceSource : public reading::Source {
+class TraceSource : public reading::TimedRows {
  public:
   TraceSource(Session& session, TraceTable table)
-      : Source(session, std::move(table.rows)),
+      : TimedRows(session, std::move(table.rows)),
         session_(session),
         amounts_(std::move(table.amounts)),
         correlation_id_(table.correlation_id) {}
@@ -53,7 +53,7 @@ class TraceSource : public reading::Source {
   const Amounts& amounts() const { return amounts_; }
   bool is_kernel() const { return schema::is_kernel_kind(kind()); }
 
-  // Must be called before the first advance().
+  // Must be called before begin().
   void show(const std::vector<TraceColumn>& columns) {
     places_.fill(-1);
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -61,12 +61,10 @@ class TraceSource : public reading::Source {
     }
     cells_.resize(columns.size());
   }
-  std::int64_t correlation_id() const {
-    return correlation_id_ < 0 ? 0 : rows_.integer(correlation_id_);
-  }
+  std::int64_t correlation_id() const { return correlation_id_ < 0 ? 0 : integer(correlation_id_); }
   void fill(std::int64_t origin) {
-    number(TraceField::start, saturating_subtract(start_, origin));
-    number(TraceField::absolute_start, start_);
+    number(TraceField::start, saturating_subtract(start(), origin));
+    number(TraceField::absolute_start, start());
     if (correlation_id_ >= 0) number(TraceField::correlation_id, correlation_id());
     read();
   }
@@ -76,10 +74,9 @@ class TraceSource : public reading::Source {
   // Fills the row's cells. A source must set the same cells in every row, or reset all of them.
   virtual void read() = 0;
 
-  // The SELECT expression of a field; a constant if no column shows it, because rows go through the
-  // sort.
+  // The column of a field; none if it is not shown, because rows wait for their turn.
   std::string_view shown(TraceField field, std::string_view column) {
-    return cell(field) ? column : "0";
+    return cell(field) ? column : std::string_view();
   }
 
   Cell* cell(TraceField field) {
@@ -94,12 +91,11 @@ class TraceSource : public reading::Source {
   }
   // Leaves the cell empty if the column is NULL.
   void known(TraceField field, int column) {
-    rows_.is_null(column) ? nothing(field) : number(field, rows_.integer(column));
+    is_null(column) ? nothing(field) : number(field, integer(column));
   }
   void dimensions(TraceField field, int column) {
     if (Cell* cell = this->cell(field)) {
-      *cell =
-          Dimensions{rows_.integer(column), rows_.integer(column + 1), rows_.integer(column + 2)};
+      *cell = Dimensions{integer(column), integer(column + 1), integer(column + 2)};
     }
   }
   // The cell's own string, so that its memory is reused for the next row.
@@ -130,16 +126,16 @@ class TraceSource : public reading::Source {
     id ? number(TraceField::process_id, id) : nothing(TraceField::process_id);
   }
   void duration(std::int64_t end) {
-    number(TraceField::duration, saturating_subtract(end, start_));
+    number(TraceField::duration, saturating_subtract(end, start()));
   }
   // Device, context and stream must be consecutive columns.
   void place(int column) {
-    const std::int64_t device_id = rows_.integer(column), context_id = rows_.integer(column + 1);
+    const std::int64_t device_id = integer(column), context_id = integer(column + 1);
     device(TraceField::device, device_id);
     number(TraceField::device_id, device_id);
     context(TraceField::context, device_id, context_id);
     if (std::string* text = this->text(TraceField::stream)) {
-      *text = session_.names().stream(device_id, context_id, rows_.integer(column + 2));
+      *text = session_.names().stream(device_id, context_id, integer(column + 2));
     }
   }
 

@@ -12,10 +12,7 @@
 
 namespace gpuprof::report {
 
-std::unique_ptr<TraceSource> kernel_source(Session& session, std::string_view kind);
-// Copies and sets.
-std::unique_ptr<TraceSource> transfer_source(Session& session, std::string_view kind);
-std::unique_ptr<TraceSource> own_work_source(Session& session, const schema::GpuKind& work);
+std::unique_ptr<TraceSource> work_source(Session& session, const schema::GpuKind& work);
 // Calls of the runtime and of the driver.
 std::vector<std::unique_ptr<TraceSource>> api_sources(Session& session);
 std::unique_ptr<TraceSource> marker_source(Session& session);

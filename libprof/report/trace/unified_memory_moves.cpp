@@ -27,21 +27,19 @@ class UnifiedMemorySource : public TraceSource {
                                   "CASE WHEN [end] > start THEN [end] - start ELSE 0 END"}}}) {}
 
  protected:
-  store::Statement open() override {
-    return session_.select(
-        kind(),
-        {"start", "end", "counterKind", "value", "address", "srcId", "dstId", "processId", "flags"},
-        where() + order());
+  std::vector<std::string_view> columns() override {
+    return {"start", "end",   "counterKind", "value", "address",
+            "srcId", "dstId", "processId",   "flags"};
   }
   void read() override {
-    const std::int64_t end = rows_.integer(1), kind = rows_.integer(2), value = rows_.integer(3);
+    const std::int64_t end = integer(1), kind = integer(2), value = integer(3);
     text(TraceField::kind, "unified_memory");
-    end > start_ ? duration(end) : nothing(TraceField::duration);
+    end > start() ? duration(end) : nothing(TraceField::duration);
     text(TraceField::name, name_of(kind));
-    process(rows_.integer(7));
+    process(integer(7));
     if (std::string* text = this->text(TraceField::address)) {
       text->clear();
-      append_hexadecimal(*text, rows_.integer(4));
+      append_hexadecimal(*text, integer(4));
     }
     devices(kind);
     session_.output().keyed() ? number(TraceField::unified_memory, value) : amount(kind, value);
@@ -66,8 +64,8 @@ class UnifiedMemorySource : public TraceSource {
   }
 
   void devices(std::int64_t kind) {
-    const std::int64_t source = rows_.integer(5), destination = rows_.integer(6);
-    const bool on_cpu = rows_.integer(8) & 1;  // for thrashing and throttling
+    const std::int64_t source = integer(5), destination = integer(6);
+    const bool on_cpu = integer(8) & 1;  // for thrashing and throttling
     switch (kind) {
       case cpu_fault: nothing(TraceField::device); break;
       case htod: TraceSource::devices(TraceField::device, processor(destination)); break;

@@ -15,53 +15,40 @@ std::string_view kind_in(const timeline::RecordTable& table) {
 void read_rows(Reading& reading, const timeline::RecordTable& table, std::int64_t open_until,
                LateNames& names, Collected& records) {
   const std::uint8_t number = reading.table(table);
-  const auto add = [&](std::int64_t begin, std::int64_t end, std::int64_t id,
-                       const timeline::TrackKey& key, std::int64_t name) {
+  const std::size_t keys = table.key.size();
+  // `value` returns that of a column.
+  const auto add = [&](std::int64_t begin, std::int64_t end, const auto& value) {
     if (!timeline::has_times(table.kind, begin, end)) {
       reading.model.without_times += table.kind == TrackKind::stream;
       return;
     }
+    timeline::TrackKey key{};
+    for (std::size_t k = 0; k < keys; ++k) key[k] = value(3 + k);
     if (Items* items = records.find(key)) {
-      items->push_back({begin, end, id, names.place(name), number});
+      const std::int64_t name = table.named_by.empty() ? 0 : value(3 + keys);
+      items->push_back({begin, end, value(2), names.place(name), number});
     }
   };
-  columns::Request request{.table = table.name, .columns = {table.begin, table.end, table.id}};
-  request.columns.insert(request.columns.end(), table.key.begin(), table.key.end());
-  if (!table.named_by.empty()) request.columns.push_back(table.named_by);
-  columns::Reader rows(reading.snapshot, request);
+  if (!table.from.empty()) {
+    auto rows = reading.database.prepare(timeline::select(table, open_until));
+    for (std::size_t count = 0; rows.step(); ++count) {
+      if (count % 65536 == 0) reading.check("reading " + table.name);
+      const auto value = [&](std::size_t column) { return rows.integer(static_cast<int>(column)); };
+      add(value(0), value(1), value);
+    }
+    return;
+  }
+  columns::Reader rows(reading.snapshot,
+                       {.table = table.name, .columns = timeline::columns_of(table)});
   rows.read([&](const columns::Chunk& chunk) {
     reading.check("reading " + table.name);
     const auto start = chunk[0].int64s(), stop = chunk[1].int64s();
-    timeline::TrackKey key{};
     for (std::size_t i = 0; i < chunk.rows(); ++i) {
-      std::int64_t end = stop[i];
-      if (table.may_be_open && chunk[1].is_null(i)) end = std::max(start[i], open_until);
-      for (std::size_t k = 0; k < table.key.size(); ++k) key[k] = whole(chunk[3 + k], i);
-      add(start[i], end, whole(chunk[2], i), key,
-          table.named_by.empty() ? 0 : whole(chunk[3 + table.key.size()], i));
+      const bool open = table.may_be_open && chunk[1].is_null(i);
+      add(start[i], open ? std::max(start[i], open_until) : stop[i],
+          [&](std::size_t column) { return whole(chunk[column], i); });
     }
   });
-}
-
-// For tables that need joins.
-void select_rows(Reading& reading, const timeline::RecordTable& table, LateNames& names,
-                 Collected& records) {
-  const std::uint8_t number = reading.table(table);
-  std::string sql =
-      "SELECT " + table.begin + ", " + table.end + ", " + table.id + ", " + table.named_by;
-  for (const std::string& column : table.key) sql += ", " + column;
-  auto rows = reading.database.prepare(sql + " FROM " + table.from);
-  while (rows.step()) {
-    const std::int64_t begin = rows.integer(0), end = rows.integer(1);
-    if (!timeline::has_times(table.kind, begin, end)) continue;
-    timeline::TrackKey key{};
-    for (std::size_t k = 0; k < table.key.size(); ++k)
-      key[k] = rows.integer(static_cast<int>(4 + k));
-    Items* items = records.find(key);
-    if (!items) continue;
-    items->push_back({begin, end, rows.integer(2), names.place(rows.integer(3)), number});
-    if (items->size() % 65536 == 0) reading.check("reading " + table.name);
-  }
 }
 
 std::int64_t last_end(const Model& model) {
@@ -158,11 +145,7 @@ void read_record_tracks(Reading& reading, TrackKind kind,
   for (const timeline::RecordTable& table : tables) {
     if (table.kind != kind) continue;
     LateNames names(records);
-    if (table.from.empty()) {
-      read_rows(reading, table, table.may_be_open ? last_end(reading.model) : 0, names, records);
-    } else {
-      select_rows(reading, table, names, records);
-    }
+    read_rows(reading, table, table.may_be_open ? last_end(reading.model) : 0, names, records);
     names.resolve([&](std::int64_t id) { return name_of_record(reading, table, id); });
   }
   std::vector<timeline::TrackKey> keys;
