@@ -696,6 +696,32 @@ consteval std::int64_t enum_number(std::span<const EnumValue> type, std::string_
   throw "no such name";
 }
 
+// Of enums by which readers of tables decide.
+consteval std::int64_t copy_kind(std::string_view name) {
+  return enum_number(enums::CUpti_ActivityMemcpyKind, name);
+}
+consteval std::int64_t memory_kind(std::string_view name) {
+  return enum_number(enums::CUpti_ActivityMemoryKind, name);
+}
+consteval std::int64_t memory_operation(std::string_view name) {
+  return enum_number(enums::CUpti_ActivityMemoryOperationType, name);
+}
+consteval std::int64_t synchronization(std::string_view name) {
+  return enum_number(enums::CUpti_ActivitySynchronizationType, name);
+}
+consteval std::int64_t unified_memory(std::string_view name) {
+  return enum_number(enums::CUpti_ActivityUnifiedMemoryCounterKind, name);
+}
+consteval std::int64_t environment(std::string_view name) {
+  return enum_number(enums::CUpti_ActivityEnvironmentKind, name);
+}
+consteval std::int64_t marker_flag(std::string_view name) {
+  return enum_number(enums::CUpti_ActivityFlag_MARKER, name);
+}
+consteval std::int64_t object_kind(std::string_view name) {
+  return enum_number(enums::CUpti_ActivityObjectKind, name);
+}
+
 // Empty if the number has no name.
 constexpr std::string_view enum_name(std::string_view type, std::int64_t value) {
   for (const EnumType& entry : enum_types) {

@@ -6,13 +6,13 @@
 #include "libprof/compute/fill.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "schema/derived.hpp"
+#include "schema/enums.hpp"
 
 namespace gpuprof::compute {
 namespace {
 
-// CUpti_ActivityMemoryOperationType
-constexpr std::int32_t allocation = 1;
-constexpr std::int32_t release = 2;
+constexpr std::int64_t allocation = schema::memory_operation("allocation"),
+                       release = schema::memory_operation("release");
 
 struct Live {
   std::int64_t bytes = 0;

@@ -181,13 +181,15 @@ void Names::read_given_names(store::Database& database) {
     const auto [first, second, third] = *object;
     std::string name = text(rows.integer(2));
     switch (rows.integer(0)) {
-      case 2: threads_[second] = std::move(name); break;
-      case 3: devices_[first] = name + " (" + std::to_string(first) + ")"; break;
-      case 4:
+      case schema::object_kind("thread"): threads_[second] = std::move(name); break;
+      case schema::object_kind("device"):
+        devices_[first] = name + " (" + std::to_string(first) + ")";
+        break;
+      case schema::object_kind("context"):
         longest_context_ = std::max(longest_context_, printable(name).size());
         contexts_[{first, second}] = std::move(name);
         break;
-      case 5:
+      case schema::object_kind("stream"):
         longest_stream_ = std::max(longest_stream_, printable(name).size());
         streams_[{first, second, third}] = std::move(name);
         break;

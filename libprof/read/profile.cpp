@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libprof/base/pattern.hpp"
+#include "schema/enums.hpp"
 #include "schema/traits.hpp"
 
 namespace gpuprof::reading {
@@ -33,7 +34,11 @@ std::string valid_times(std::string_view kind) {
   }
   // Page faults, thrashing and remote maps are instants.
   if (kind == "UNIFIED_MEMORY_COUNTER") {
-    return "start > 0 AND ([end] > start OR [end] = 0 AND counterKind IN (3, 5, 7))";
+    using schema::unified_memory;
+    return "start > 0 AND ([end] > start OR [end] = 0 AND counterKind IN (" +
+           listed({unified_memory("CPU page faults"), unified_memory("page thrash"),
+                   unified_memory("remote map")}) +
+           "))";
   }
   return "start > 0 AND [end] >= start";
 }

@@ -11,6 +11,8 @@ namespace {
 using dependency::Returns;
 using dependency::Role;
 using dependency::Waits;
+using schema::copy_kind;
+using schema::memory_kind;
 
 constexpr std::int64_t none = 4294967295;  // CUPTI_SYNCHRONIZATION_INVALID_VALUE
 
@@ -31,33 +33,27 @@ Role role_of(std::string_view function) {
   return Role::other;
 }
 
-consteval std::int64_t memory(std::string_view name) {
-  return schema::enum_number(schema::enums::CUpti_ActivityMemoryKind, name);
-}
-consteval std::int64_t copied(std::string_view name) {
-  return schema::enum_number(schema::enums::CUpti_ActivityMemcpyKind, name);
-}
-
 // See "API synchronization behavior" in CUDA's documentation. An upload from pageable memory waits
 // for the preceding work of its stream, and then the call itself copies: like nvprof, count the
 // call as busy throughout.
-Returns copy_returns(std::int64_t copy_kind, std::int64_t from, std::int64_t to, bool async) {
-  switch (copy_kind) {
-    case copied("HtoD"):
-    case copied("HtoA"):
-      return async || from == memory("Pageable") || from == memory("unknown") ? Returns::at_once
-                                                                              : Returns::after_it;
-    case copied("DtoH"):
-    case copied("AtoH"):
-      if (to == memory("Pageable")) return Returns::after_it_always;
+Returns copy_returns(std::int64_t copied, std::int64_t from, std::int64_t to, bool async) {
+  switch (copied) {
+    case copy_kind("HtoD"):
+    case copy_kind("HtoA"):
+      return async || from == memory_kind("Pageable") || from == memory_kind("unknown")
+                 ? Returns::at_once
+                 : Returns::after_it;
+    case copy_kind("DtoH"):
+    case copy_kind("AtoH"):
+      if (to == memory_kind("Pageable")) return Returns::after_it_always;
       return async ? Returns::at_once : Returns::after_it;
-    case copied("HtoH"): return Returns::after_it_always;
+    case copy_kind("HtoH"): return Returns::after_it_always;
     default: return Returns::at_once;
   }
 }
 
 Returns set_returns(std::int64_t kind, bool async) {
-  const bool waits = kind == memory("Pinned") || kind == memory("Managed");
+  const bool waits = kind == memory_kind("Pinned") || kind == memory_kind("Managed");
   return waits && !async ? Returns::after_it : Returns::at_once;
 }
 
@@ -132,7 +128,9 @@ std::uint32_t DependencyReader::call_label(std::string name) {
 }
 
 void DependencyReader::read_streams() {
-  constexpr std::int64_t non_blocking = 2, null_stream = 3;  // CUpti_ActivityStreamFlag
+  constexpr auto& flags = schema::enums::CUpti_ActivityStreamFlag;
+  constexpr std::int64_t non_blocking = schema::enum_number(flags, "non-blocking"),
+                         null_stream = schema::enum_number(flags, "null");
   auto rows = session_.select("STREAM", {"processId", "contextId", "streamId", "flag"});
   while (rows.step()) {
     DependencyProcess& process = this->process(rows.integer(0));
@@ -236,14 +234,14 @@ void DependencyReader::read_copies(std::string_view kind) {
       session_.select(kind, {GPUPROF_WORK, "copyKind", "srcKind", "dstKind", "flags"}, window_);
   while (rows.step()) {
     if (!is_timed(rows)) continue;
-    const std::int64_t copy_kind = rows.integer(6);
-    const auto [known, is_new] = kinds.try_emplace(copy_kind);
+    const std::int64_t copied = rows.integer(6);
+    const auto [known, is_new] = kinds.try_emplace(copied);
     if (is_new) {
-      const std::string name = memcpy_name(copy_kind);
+      const std::string name = memcpy_name(copied);
       known->second = label(name, name);
     }
     add(rows, known->second,
-        copy_returns(copy_kind, rows.integer(7), rows.integer(8), rows.integer(9) & 1));
+        copy_returns(copied, rows.integer(7), rows.integer(8), rows.integer(9) & 1));
   }
 }
 
@@ -265,15 +263,16 @@ void DependencyReader::read_synchronizations() {
       window_ +
           (session_.has_column("SYNCHRONIZATION", "returnValue") ? " AND returnValue = 0" : ""));
   while (rows.step()) {
-    // CUpti_ActivitySynchronizationType
+    constexpr std::int64_t first = schema::synchronization("event synchronize"),
+                           last = schema::synchronization("context synchronize");
     const std::int64_t type = rows.integer(2);
-    if (type < 1 || type > 4) continue;
+    if (type < first || type > last) continue;
     DependencyProcess& process = this->process(rows.integer(0));
     const std::int64_t context_id = rows.integer(3), stream_id = rows.integer(4);
     const bool has_stream = stream_id != none && stream_id >= 0;
     process.timeline.synchronizations.push_back(
         {.correlation = rows.integer(1),
-         .kind = static_cast<Waits>(type - 1),
+         .kind = static_cast<Waits>(type - first),
          .context = context(process, context_id),
          .stream = has_stream ? stream(process, context_id, stream_id) : -1,
          .event = rows.integer(5)});

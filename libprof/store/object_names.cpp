@@ -5,11 +5,16 @@
 #include <utility>
 #include <vector>
 
+#include "schema/enums.hpp"
+
 namespace gpuprof::store {
 namespace {
 
-// CUpti_ActivityObjectKind
-enum ObjectKind : std::uint32_t { process = 1, context = 4, stream = 5 };
+enum ObjectKind : std::uint32_t {
+  process = schema::object_kind("process"),
+  context = schema::object_kind("context"),
+  stream = schema::object_kind("stream"),
+};
 
 struct Object {
   ObjectKind kind;

@@ -125,7 +125,7 @@ class Mappings {
 
   // Whether a record in MEMORY2 is of mapped memory. Call in file order.
   bool has(const Operation& record) {
-    if (mappings_.empty() || record.kind != device_kind) return false;
+    if (mappings_.empty() || record.kind != schema::memory_kind("Device")) return false;
     const Key key{record.process, record.address};
     if (record.what == What::release) {
       const auto found = recorded_.find(key);
@@ -144,8 +144,6 @@ class Mappings {
   }
 
  private:
-  static constexpr std::int64_t device_kind =
-      schema::enum_number(schema::enums::CUpti_ActivityMemoryKind, "Device");
   using Key = std::pair<std::int64_t, std::int64_t>;  // process, address
   struct Mapping {
     std::int64_t begin, end, bytes;
@@ -172,8 +170,14 @@ void refuse_uncomputed(store::Database& database) {
   }
 }
 
+constexpr std::int64_t local_pool =
+    schema::enum_number(schema::enums::CUpti_ActivityMemoryPoolType, "local");
+
 void read_pools(store::Snapshot& snapshot, compute::Sorted<Operation>& operations,
                 const std::function<void()>& check) {
+  constexpr auto& types = schema::enums::CUpti_ActivityMemoryPoolOperationType;
+  constexpr std::int64_t created = schema::enum_number(types, "created"),
+                         trimmed = schema::enum_number(types, "trimmed");
   columns::Reader reader(
       snapshot, {.table = "CUPTI_ACTIVITY_KIND_MEMORY_POOL",
                  .columns = {"timestamp", "processId", "deviceId", "memoryPoolOperationType",
@@ -184,18 +188,18 @@ void read_pools(store::Snapshot& snapshot, compute::Sorted<Operation>& operation
                address = chunk[5].int64s(), size = chunk[6].int64s(), used = chunk[7].int64s();
     const auto what = chunk[3].int32s(), type = chunk[4].int32s();
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
-      // CUpti_ActivityMemoryPoolOperationType
-      if (what[row] < 1 || what[row] > 3) continue;
+      if (what[row] < created || what[row] > trimmed) continue;
+      const bool local = type[row] == local_pool;
       operations.add({.time = time[row],
                       .process = process[row],
                       .device = device[row],
                       .pool = address[row],
-                      .pool_size = type[row] == 1 ? size[row] : -1,
-                      .pool_used = type[row] == 1 ? used[row] : -1,
+                      .pool_size = local ? size[row] : -1,
+                      .pool_used = local ? used[row] : -1,
                       .pool_type = type[row],
-                      .what = what[row] == 1   ? What::pool_created
-                              : what[row] == 2 ? What::pool_destroyed
-                                               : What::pool_trimmed});
+                      .what = what[row] == created   ? What::pool_created
+                              : what[row] == trimmed ? What::pool_trimmed
+                                                     : What::pool_destroyed});
     }
   });
 }
@@ -242,9 +246,9 @@ void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
     const auto kind = chunk[9].int32s(), pool_type = chunk[10].int32s(), type = chunk[11].int32s(),
                source = chunk[12].int32s();
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
-      // CUpti_ActivityMemoryOperationType
-      if (type[row] != 1 && type[row] != 2) continue;
-      const bool local = pool_type[row] == 1;
+      const bool allocates = type[row] == schema::memory_operation("allocation");
+      if (!allocates && type[row] != schema::memory_operation("release")) continue;
+      const bool local = pool_type[row] == local_pool;
       Operation operation{.time = time[row],
                           .process = process[row],
                           .device = device[row],
@@ -256,13 +260,13 @@ void read_operations(store::Snapshot& snapshot, By by, Recorded& recorded,
                           .pool_used = local ? used[row] : -1,
                           .kind = kind[row],
                           .pool_type = pool_type[row],
-                          .what = type[row] == 1 ? What::allocation : What::release};
+                          .what = allocates ? What::allocation : What::release};
       if (mappings.has(operation)) continue;
       recorded.any = true;
-      if (type[row] == 1 && source[row] != 0) recorded.any_library = true;
+      if (allocates && source[row] != 0) recorded.any_library = true;
       if (by == By::library) operation.owner = source[row];
       if (by == By::pool) operation.owner = operation.pool;
-      if (by_call && type[row] == 1 && correlation[row] != 0) {
+      if (by_call && allocates && correlation[row] != 0) {
         wanted.add(correlation[row]);
         asked.add({correlation[row], operation});
       } else {

@@ -11,10 +11,6 @@
 namespace gpuprof::memory {
 namespace {
 
-consteval std::int64_t kind_of(std::string_view name) {
-  return schema::enum_number(schema::enums::CUpti_ActivityMemoryKind, name);
-}
-
 struct Held {
   std::int64_t bytes = 0, time = 0, owner = 0;
   std::size_t use = 0;
@@ -240,7 +236,7 @@ class Count {
   void change_device(const Place& place, std::int64_t change) {
     std::int64_t& of_process = processes_[place.process][place.device];
     of_process = saturating_add(of_process, change);
-    if (place.kind == kind_of("Managed")) {
+    if (place.kind == schema::memory_kind("Managed")) {
       std::int64_t& managed = managed_[place.process][place.device];
       managed = saturating_add(managed, change);
     }
@@ -442,12 +438,13 @@ class Look {
 }  // namespace
 
 bool on_device(std::int32_t kind) {
-  return kind == kind_of("Device") || kind == kind_of("Array") || kind == kind_of("Managed") ||
-         kind == created_kind || is_static(kind);
+  return kind == schema::memory_kind("Device") || kind == schema::memory_kind("Array") ||
+         kind == schema::memory_kind("Managed") || kind == created_kind || is_static(kind);
 }
 
 bool is_static(std::int32_t kind) {
-  return kind == kind_of("DeviceStatic") || kind == kind_of("ManagedStatic");
+  return kind == schema::memory_kind("DeviceStatic") ||
+         kind == schema::memory_kind("ManagedStatic");
 }
 
 std::string_view name_of(Left left) {

@@ -215,10 +215,6 @@ class CallSource : public ActivitySource {
   std::unordered_map<std::int64_t, std::string_view> functions_;
 };
 
-consteval std::int64_t waits(std::string_view type) {
-  return schema::enum_number(schema::enums::CUpti_ActivitySynchronizationType, type);
-}
-
 class SynchronizationSource : public ActivitySource {
  public:
   SynchronizationSource(reading::Profile& profile, Lookups& lookups)
@@ -236,10 +232,10 @@ class SynchronizationSource : public ActivitySource {
     row_.context = integer(5);
     row_.stream = integer(6);
     switch (integer(2)) {
-      case waits("event synchronize"): row_.name = "Event Synchronize"; break;
-      case waits("stream wait event"): row_.name = "Stream Wait Event"; break;
-      case waits("stream synchronize"): row_.name = "Stream Synchronize"; break;
-      case waits("context synchronize"): row_.name = "Context Synchronize"; break;
+      case schema::synchronization("event synchronize"): row_.name = "Event Synchronize"; break;
+      case schema::synchronization("stream wait event"): row_.name = "Stream Wait Event"; break;
+      case schema::synchronization("stream synchronize"): row_.name = "Stream Synchronize"; break;
+      case schema::synchronization("context synchronize"): row_.name = "Context Synchronize"; break;
       default: row_.name = "Synchronize";
     }
     return row_;

@@ -9,6 +9,7 @@
 #include "libprof/base/letter_case.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "schema/database.hpp"
+#include "schema/enums.hpp"
 #include "schema/tables.hpp"
 
 namespace gpuprof::exporting {
@@ -204,8 +205,10 @@ std::string what_stays(std::string_view table, std::string_view column) {
 
 std::string rows_that_stay(std::string_view table) {
   if (same_name(table, name_table)) {
-    // Devices, contexts and streams, but not processes and threads: CUpti_ActivityObjectKind.
-    return "objectKind IN (3, 4, 5)";
+    // Not processes and threads.
+    return "objectKind IN (" + std::to_string(schema::object_kind("device")) + ", " +
+           std::to_string(schema::object_kind("context")) + ", " +
+           std::to_string(schema::object_kind("stream")) + ")";
   }
   if (same_name(table, "STATISTIC")) {
     return "name IN (SELECT name FROM main.STATISTIC_DOC) AND "

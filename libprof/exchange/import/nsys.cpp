@@ -14,6 +14,7 @@
 #include "libprof/exchange/import/nsys_rows.hpp"
 #include "libprof/exchange/import/ranges.hpp"
 #include "schema/activity/all.hpp"
+#include "schema/enums.hpp"
 
 namespace gpuprof::importing {
 namespace {
@@ -378,7 +379,7 @@ void Nsys::read_thread_names() {
     const auto found = met_.find(process_of(global.value_or(0)));
     const std::string_view name = strings_.text(rows.number(1));
     if (!global || found == met_.end() || name.empty()) continue;
-    constexpr std::int64_t thread_object = 2;
+    constexpr std::int64_t thread_object = schema::object_kind("thread");
     const auto thread = static_cast<std::uint32_t>(thread_of(*global));
     const std::array<std::uint32_t, 3> object{static_cast<std::uint32_t>(found->first), thread, 0};
     Row row = found->second->add(names);

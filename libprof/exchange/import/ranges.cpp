@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "schema/activity/all.hpp"
+#include "schema/enums.hpp"
 
 namespace gpuprof::importing {
 namespace {
@@ -22,9 +23,11 @@ const Layout& markers() {
   return layout;
 }
 
-// From CUPTI: CUpti_ActivityFlag_MARKER and CUpti_ActivityObjectKind.
-constexpr std::int64_t mark_flag = 1, start_flag = 2, end_flag = 4;
-constexpr std::int64_t process_object = 1, thread_object = 2;
+constexpr std::int64_t mark_flag = schema::marker_flag("mark"),
+                       start_flag = schema::marker_flag("range start"),
+                       end_flag = schema::marker_flag("range end"),
+                       process_object = schema::object_kind("process"),
+                       thread_object = schema::object_kind("thread");
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "libprof/read/blob.hpp"
 #include "libprof/report/all_reports.hpp"
 #include "libprof/report/report_table.hpp"
+#include "schema/enums.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -17,11 +18,11 @@ struct Quality {
 };
 
 constexpr std::array<Quality, 5> qualities{{
-    {"SM Clock (MHz)", 1, 0},
-    {"Memory Clock (MHz)", 1, 4},
-    {"Temperature (C)", 2, 0},
-    {"Power (mW)", 3, 0},
-    {"Fan (%)", 4, 0},
+    {"SM Clock (MHz)", schema::environment("speed"), 0},
+    {"Memory Clock (MHz)", schema::environment("speed"), 4},
+    {"Temperature (C)", schema::environment("temperature"), 0},
+    {"Power (mW)", schema::environment("power"), 0},
+    {"Fan (%)", schema::environment("cooling"), 0},
 }};
 
 struct Samples {

@@ -8,9 +8,12 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/all_reports.hpp"
 #include "libprof/report/report_table.hpp"
+#include "schema/enums.hpp"
 
 namespace gpuprof::report {
 namespace {
+
+using schema::unified_memory;
 
 constexpr std::int64_t cpu_id = 0xffffffff;  // in srcId and dstId
 
@@ -109,29 +112,31 @@ UnifiedMemory read_unified_memory(Session& session) {
     // Old files may have signed ids.
     const std::int64_t from = rows.integer(4) & cpu_id, to = rows.integer(5) & cpu_id;
     const bool on_cpu = rows.integer(6) & 1;  // for thrashing and throttling
-    const bool instant = kind == 3 || kind == 5 || kind == 7;
+    const bool instant = kind == unified_memory("CPU page faults") ||
+                         kind == unified_memory("page thrash") ||
+                         kind == unified_memory("remote map");
     if (instant ? start == 0 || (end != 0 && end <= start) : start == 0 || end <= start) continue;
     const std::int64_t duration = instant ? 0 : saturating_subtract(end, start);
     switch (kind) {
-      case 1: add(host_to_device, to, value, duration); break;
-      case 2: add(device_to_host, from, value, duration); break;
-      case 3: ++memory.cpu[cpu_faults]; break;
-      case 4: add(fault_groups, from, value, duration); break;
-      case 5:
+      case unified_memory("HtoD"): add(host_to_device, to, value, duration); break;
+      case unified_memory("DtoH"): add(device_to_host, from, value, duration); break;
+      case unified_memory("CPU page faults"): ++memory.cpu[cpu_faults]; break;
+      case unified_memory("GPU page faults"): add(fault_groups, from, value, duration); break;
+      case unified_memory("page thrash"):
         for_each_device(from, [&](std::int64_t device) { add(thrashes, device, value, 0); });
         memory.cpu[cpu_thrashes] += on_cpu;
         break;
-      case 6:
+      case unified_memory("page throttle"):
         if (!on_cpu) add(throttles, from, value, duration);
         memory.cpu[cpu_throttles] += on_cpu;
         break;
-      case 7:
+      case unified_memory("remote map"):
         add(mapped_from, from, value, 0);
         add(mapped_to, to, value, 0);
         memory.cpu[cpu_mapped_from] += from == cpu_id;
         memory.cpu[cpu_mapped_to] += to == cpu_id;
         break;
-      case 8:
+      case unified_memory("DtoD"):
         add(sent, from, value, duration);
         add(received, to, value, duration);
         break;

@@ -4,6 +4,7 @@
 
 #include "libprof/read/blob.hpp"
 #include "libprof/report/trace/sources.hpp"
+#include "schema/enums.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -40,10 +41,14 @@ class SystemSource : public TraceSource {
       append_number(*value, reading::blob_field<std::uint32_t>(data, 4));
     };
     switch (integer(2)) {
-      case 1: and_second(); return text(TraceField::name, "[SM/Memory Clock (MHz)]");
-      case 2: return text(TraceField::name, "[Temperature (C)]");
-      case 3: and_second(); return text(TraceField::name, "[Power/Limit (mW)]");
-      case 4: return text(TraceField::name, "[Fan Speed (%)]");
+      case schema::environment("speed"):
+        and_second();
+        return text(TraceField::name, "[SM/Memory Clock (MHz)]");
+      case schema::environment("temperature"): return text(TraceField::name, "[Temperature (C)]");
+      case schema::environment("power"):
+        and_second();
+        return text(TraceField::name, "[Power/Limit (mW)]");
+      case schema::environment("cooling"): return text(TraceField::name, "[Fan Speed (%)]");
       default: return text(TraceField::name, "[Unknown]");
     }
   }

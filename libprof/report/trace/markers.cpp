@@ -5,6 +5,7 @@
 
 #include "libprof/read/blob.hpp"
 #include "libprof/report/trace/sources.hpp"
+#include "schema/enums.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -59,7 +60,8 @@ class MarkerSource : public TraceSource {
   }
 
  private:
-  static constexpr std::int64_t range_start = 2, range_end = 4;  // CUpti_ActivityFlag
+  static constexpr std::int64_t range_start = schema::marker_flag("range start"),
+                                range_end = schema::marker_flag("range end");
 
   std::string string(std::int64_t id, const char* none) {
     return id == 0 ? none : session_.names().text(id);
@@ -67,7 +69,7 @@ class MarkerSource : public TraceSource {
   // 0 if unknown.
   std::int64_t process_id() const {
     const auto id = reading::object_id(row().blob(3));
-    const bool has_process = integer(6) <= 2;  // a process or a thread
+    const bool has_process = integer(6) <= schema::object_kind("thread");  // a process or a thread
     return id && has_process ? (*id)[0] : 0;
   }
   // Range ids are per process.

@@ -5,6 +5,7 @@
 
 #include "libprof/report/number.hpp"
 #include "libprof/report/trace/sources.hpp"
+#include "schema/enums.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -46,8 +47,13 @@ class UnifiedMemorySource : public TraceSource {
   }
 
  private:
-  // CUpti_ActivityUnifiedMemoryCounterKind
-  enum Kind { htod = 1, dtoh, cpu_fault, gpu_fault, thrash, throttle, remote_map, dtod };
+  static constexpr std::int64_t htod = schema::unified_memory("HtoD"),
+                                dtod = schema::unified_memory("DtoD"),
+                                cpu_fault = schema::unified_memory("CPU page faults"),
+                                gpu_fault = schema::unified_memory("GPU page faults"),
+                                thrash = schema::unified_memory("page thrash"),
+                                throttle = schema::unified_memory("page throttle"),
+                                remote_map = schema::unified_memory("remote map");
 
   static std::string name_of(std::int64_t kind) {
     static constexpr std::array<std::string_view, 9> names{

@@ -117,8 +117,7 @@ class LinkFinder {
   std::vector<Linked> before_events(const std::optional<Linked>& before) {
     std::vector<Linked> found;
     if (!has_events()) return found;
-    constexpr std::int64_t stream_waits_for_event =
-        schema::enum_number(schema::enums::CUpti_ActivitySynchronizationType, "stream wait event");
+    constexpr std::int64_t stream_waits_for_event = schema::synchronization("stream wait event");
     auto waits = subject_.database.prepare(
         "SELECT correlationId, cudaEventId FROM main." + waits_ +
         " WHERE type = ?1 AND contextId = ?2 AND streamId = ?3 AND processId = ?4 "
