@@ -249,7 +249,7 @@ void Found::write_devices(store::Database& database) {
 
 }  // namespace
 
-std::string compute(store::Database& database, const Options& options) {
+std::string compute(store::Database& database, const ComputeOptions& options) {
   std::string_view doing;
   const auto tell = [&](std::string_view what) {
     doing = what;

@@ -15,7 +15,7 @@
 
 namespace gpuprof::compute {
 
-struct Options {
+struct ComputeOptions {
   // Each is created if its table has rows and the index does not exist yet.
   std::span<const schema::Index> indexes = {};
   // Polled by this thread; true ends the computation with a DatabaseError of kind interrupted and
@@ -38,6 +38,6 @@ struct Options {
 // page by page (store::NewTrees), otherwise by SQLite.
 //
 // Returns what could not be computed because there was no room for temporary data; empty: nothing.
-std::string compute(store::Database& database, const Options& options);
+std::string compute(store::Database& database, const ComputeOptions& options);
 
 }  // namespace gpuprof::compute

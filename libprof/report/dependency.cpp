@@ -461,7 +461,7 @@ void Analysis::follow_path() {
   std::ranges::sort(critical_work_);
 }
 
-void Analysis::each(const std::function<void(const Row&)>& row) const {
+void Analysis::each(const std::function<void(const DependencyRow&)>& row) const {
   std::size_t call = 0, inner = 0, work = 0, wait = 0, critical_call = 0, critical_work = 0;
   const auto part = [](const std::vector<Part>& parts, std::size_t& place, std::size_t index) {
     const bool has = place < parts.size() && static_cast<std::size_t>(parts[place].first) == index;

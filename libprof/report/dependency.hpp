@@ -88,7 +88,7 @@ struct Timeline {
 };
 
 // The result for one record. The critical path may contain only part of a record.
-struct Row {
+struct DependencyRow {
   std::int64_t start, end;
   std::uint32_t label;
   std::int64_t critical, waiting;  // ns
@@ -100,7 +100,7 @@ class Analysis {
   Analysis(Timeline timeline, const std::vector<Role>& roles);
 
   // Visits all records, ordered by start.
-  void each(const std::function<void(const Row&)>& row) const;
+  void each(const std::function<void(const DependencyRow&)>& row) const;
   // The time of the path that belongs to no record.
   std::int64_t other() const { return other_; }
   // How many waits were for events without a record.

@@ -21,7 +21,7 @@ struct Options {
   std::size_t streams = 8;    // per GPU, the busiest ones
 };
 
-struct Row {
+struct TimelineRow {
   std::string name;
   double share = 0;          // of the displayed time
   std::vector<double> busy;  // fraction of each column, 0 to 1
@@ -29,9 +29,9 @@ struct Row {
 
 struct Gpu {
   std::string name;
-  Row all;
-  Row copies;  // copies and sets; no columns: there were none
-  std::vector<Row> streams;
+  TimelineRow all;
+  TimelineRow copies;  // copies and sets; no columns: there were none
+  std::vector<TimelineRow> streams;
   std::size_t more_streams = 0;  // streams with work that are not shown
 };
 

@@ -92,8 +92,8 @@ Scale make_scale(std::int64_t begin, std::int64_t end, unsigned shift, std::size
   return scale;
 }
 
-Row make_row(std::string name, BusyCells& busy, const Scale& scale) {
-  Row row;
+TimelineRow make_row(std::string name, BusyCells& busy, const Scale& scale) {
+  TimelineRow row;
   row.name = std::move(name);
   const double span = static_cast<double>(scale.end) - static_cast<double>(scale.begin);
   row.share = static_cast<double>(busy.busy_ns()) / span;

@@ -56,7 +56,8 @@ std::string axis(const Timeline& timeline, std::size_t columns) {
   return line + times;
 }
 
-std::string line_of(std::string_view name, std::size_t indent, const Row& row, bool blocks) {
+std::string line_of(std::string_view name, std::size_t indent, const TimelineRow& row,
+                    bool blocks) {
   std::vector<double> heights = row.busy;
   // Zero is drawn as a space, a small value is not.
   for (double& height : heights) height = height > 0 ? height : std::nan("");
@@ -102,7 +103,8 @@ std::string text(const Timeline& timeline, bool blocks) {
   add_line(text, axis(timeline, timeline.gpus[0].all.busy.size()));
   for (const Gpu& gpu : timeline.gpus) {
     add_line(text, line_of(gpu.name, 0, gpu.all, blocks));
-    for (const Row& stream : gpu.streams) add_line(text, line_of(stream.name, 2, stream, blocks));
+    for (const TimelineRow& stream : gpu.streams)
+      add_line(text, line_of(stream.name, 2, stream, blocks));
     if (gpu.more_streams > 0) {
       add_line(text, "  and " + std::to_string(gpu.more_streams) +
                          (gpu.more_streams == 1 ? " stream more" : " streams more"));

@@ -41,7 +41,7 @@ Intervals make(std::size_t count, unsigned seed) {
 // What each way found, so that none is left out by the compiler and all can be compared.
 using Work = std::function<std::int64_t()>;
 
-std::int64_t total(Source& source) {
+std::int64_t total(IntervalSource& source) {
   std::int64_t sum = 0;
   for (Columns chunk = source.next(); !chunk.empty(); chunk = source.next()) {
     for (std::size_t i = 0; i < chunk.size(); ++i) sum += chunk.end[i] - chunk.begin[i];

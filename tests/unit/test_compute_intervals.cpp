@@ -182,7 +182,7 @@ TEST_CASE("intervals: several sources as one") {
       all.add(part.columns());
       sources.emplace_back(part.columns(), inputs.chunk());
     }
-    std::vector<Source*> pointers;
+    std::vector<IntervalSource*> pointers;
     for (InMemory& source : sources) pointers.push_back(&source);
     Merged merged(pointers);
     const Intervals result = collect(merged);
@@ -200,7 +200,7 @@ TEST_CASE("intervals: more than a chunk comes out whole") {
     evens.add(4 * i, 4 * i + 1);
     odds.add(4 * i + 2, 4 * i + 3);
   }
-  const auto same = [](Source& source, const Intervals& expected) {
+  const auto same = [](IntervalSource& source, const Intervals& expected) {
     CHECK(pairs(collect(source)) == pairs(expected));
   };
   InMemory one(evens.columns()), other(odds.columns());

@@ -29,7 +29,7 @@ void Busy::add(Columns chunk) {
   ns_ = ns;
 }
 
-std::int64_t busy(Source& source) {
+std::int64_t busy(IntervalSource& source) {
   Busy busy;
   for (Columns chunk = source.next(); !chunk.empty(); chunk = source.next()) busy.add(chunk);
   return busy.ns();
@@ -39,7 +39,7 @@ namespace {
 
 // Calls f(begin, end) for each interval of a source.
 template <typename F>
-void for_each(Source& source, F f) {
+void for_each(IntervalSource& source, F f) {
   for (Columns chunk = source.next(); !chunk.empty(); chunk = source.next()) {
     for (std::size_t i = 0; i < chunk.size(); ++i) f(chunk.begin[i], chunk.end[i]);
   }
@@ -52,8 +52,8 @@ std::int64_t plus(std::int64_t a, std::uint64_t b) {  // saturating
 
 }  // namespace
 
-std::vector<std::int64_t> busy_per_window(Source& disjoint, std::int64_t first, std::int64_t width,
-                                          std::size_t count) {
+std::vector<std::int64_t> busy_per_window(IntervalSource& disjoint, std::int64_t first,
+                                          std::int64_t width, std::size_t count) {
   std::vector<std::int64_t> result(count, 0);
   if (width <= 0 || count == 0) return result;
   const auto wide = static_cast<std::uint64_t>(width);
@@ -70,7 +70,7 @@ std::vector<std::int64_t> busy_per_window(Source& disjoint, std::int64_t first, 
   return result;
 }
 
-std::vector<std::int64_t> busy_within(Source& disjoint, Columns windows) {
+std::vector<std::int64_t> busy_within(IntervalSource& disjoint, Columns windows) {
   // The busy time before each end of a window, queried in time order.
   struct Question {
     std::int64_t time;

@@ -34,14 +34,14 @@ class Busy {
 };
 
 // The length of the union of all intervals.
-std::int64_t busy(Source& source);
+std::int64_t busy(IntervalSource& source);
 
 // Busy time in each of `count` windows of equal width: [first, first + width), and so on.
-std::vector<std::int64_t> busy_per_window(Source& disjoint, std::int64_t first, std::int64_t width,
-                                          std::size_t count);
+std::vector<std::int64_t> busy_per_window(IntervalSource& disjoint, std::int64_t first,
+                                          std::int64_t width, std::size_t count);
 
 // Busy time in each of the windows, which may be unordered, overlap and nest. Memory: 32 bytes per
 // window.
-std::vector<std::int64_t> busy_within(Source& disjoint, Columns windows);
+std::vector<std::int64_t> busy_within(IntervalSource& disjoint, Columns windows);
 
 }  // namespace gpuprof::intervals

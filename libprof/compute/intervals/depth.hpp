@@ -21,7 +21,7 @@ struct Steps {
 // Memory: 8 bytes per open interval.
 class Depth {
  public:
-  explicit Depth(Source& source) : source_(source) {}
+  explicit Depth(IntervalSource& source) : source_(source) {}
   // In time order, each with a different depth than the one before; valid until the next call. An
   // empty result is the end.
   Steps next();
@@ -30,7 +30,7 @@ class Depth {
   void close_until(std::int64_t time);
   void note(std::int64_t time);
 
-  Source& source_;
+  IntervalSource& source_;
   bool ended_ = false;
   std::int64_t last_ = INT64_MIN;
   std::vector<std::int64_t> ends_;  // of the open ones, a min-heap

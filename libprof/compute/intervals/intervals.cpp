@@ -37,7 +37,7 @@ Columns InMemory::next() {
   return chunk;
 }
 
-Intervals collect(Source& source) {
+Intervals collect(IntervalSource& source) {
   Intervals all;
   for (Columns chunk = source.next(); !chunk.empty(); chunk = source.next()) all.add(chunk);
   return all;

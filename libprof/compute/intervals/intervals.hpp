@@ -60,9 +60,9 @@ constexpr std::int64_t signed_length(std::uint64_t ns) {
 
 // Chunks of intervals, in order. "Disjoint" also means that none is empty and none begins before
 // the previous one ended, as from a Union.
-class Source {
+class IntervalSource {
  public:
-  virtual ~Source() = default;
+  virtual ~IntervalSource() = default;
   // Valid until the next call. An empty chunk is the end, and all later ones are empty too.
   virtual Columns next() = 0;
 };
@@ -70,7 +70,7 @@ class Source {
 constexpr std::size_t chunk_size = 1 << 14;  // both columns fit in a second-level cache
 
 // Intervals in memory, which must outlive it.
-class InMemory final : public Source {
+class InMemory final : public IntervalSource {
  public:
   explicit InMemory(Columns all, std::size_t chunk = chunk_size) : rest_(all), chunk_(chunk) {}
   Columns next() override;
@@ -81,6 +81,6 @@ class InMemory final : public Source {
 };
 
 // All remaining intervals.
-Intervals collect(Source& source);
+Intervals collect(IntervalSource& source);
 
 }  // namespace gpuprof::intervals

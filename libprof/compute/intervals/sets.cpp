@@ -4,8 +4,8 @@
 
 namespace gpuprof::intervals {
 
-Merged::Merged(const std::vector<Source*>& sources) {
-  for (Source* source : sources) fronts_.add(std::make_unique<Front>(source));
+Merged::Merged(const std::vector<IntervalSource*>& sources) {
+  for (IntervalSource* source : sources) fronts_.add(std::make_unique<Front>(source));
 }
 
 bool Merged::Front::next() {

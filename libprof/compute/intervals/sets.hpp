@@ -1,11 +1,11 @@
-// Union, intersection, difference and gaps, each again a Source, so that they can be combined:
+// Union, intersection, difference and gaps, each again a source, so that they can be combined:
 //
 //   InMemory kernels(...), copies(...);
 //   Union computing(kernels), copying(copies);
 //   Difference exposed(copying, computing);
 //   const std::int64_t ns = busy(exposed);
 //
-// A Source's inputs must outlive it and are consumed by it.
+// The inputs of a source must outlive it and are consumed by it.
 #pragma once
 
 #include <optional>
@@ -16,15 +16,15 @@
 namespace gpuprof::intervals {
 
 // Merges several sources into one, in order.
-class Merged final : public Source {
+class Merged final : public IntervalSource {
  public:
-  explicit Merged(const std::vector<Source*>& sources);
+  explicit Merged(const std::vector<IntervalSource*>& sources);
   Columns next() override;
 
  private:
   // The current interval of a source.
   struct Front {
-    Source* source;
+    IntervalSource* source;
     Columns rest = {};
     std::int64_t begin = INT64_MIN, end = INT64_MIN;
 
@@ -52,13 +52,13 @@ class UnionBuilder {
   Intervals out_;
 };
 
-class Union final : public Source {
+class Union final : public IntervalSource {
  public:
-  explicit Union(Source& source) : source_(source) {}
+  explicit Union(IntervalSource& source) : source_(source) {}
   Columns next() override;
 
  private:
-  Source& source_;
+  IntervalSource& source_;
   UnionBuilder builder_;
   bool ended_ = false;
 };
@@ -66,22 +66,22 @@ class Union final : public Source {
 // The current chunk of a disjoint source.
 class Cursor {
  public:
-  explicit Cursor(Source& source) : source_(source) {}
+  explicit Cursor(IntervalSource& source) : source_(source) {}
   bool done();  // call first; fetches the next chunk when this one is used up
   const Columns& rest() const { return rest_; }
   void advance(std::size_t count) { rest_ = rest_.part(count, rest_.size() - count); }
 
  private:
-  Source& source_;
+  IntervalSource& source_;
   Columns rest_;
   std::int64_t until_ = INT64_MIN;
   bool ended_ = false;
 };
 
 // The time in both. Requires disjoint sources, and is one.
-class Intersection final : public Source {
+class Intersection final : public IntervalSource {
  public:
-  Intersection(Source& a, Source& b) : a_(a), b_(b) {}
+  Intersection(IntervalSource& a, IntervalSource& b) : a_(a), b_(b) {}
   Columns next() override;
 
  private:
@@ -90,9 +90,9 @@ class Intersection final : public Source {
 };
 
 // The time in `a` but not in `b`. Requires disjoint sources, and is one.
-class Difference final : public Source {
+class Difference final : public IntervalSource {
  public:
-  Difference(Source& a, Source& b) : a_(a), b_(b) {}
+  Difference(IntervalSource& a, IntervalSource& b) : a_(a), b_(b) {}
   Columns next() override;
 
  private:
@@ -103,10 +103,10 @@ class Difference final : public Source {
 
 // The time between the intervals of a disjoint source; with a window, all time in it that none of
 // them covers. Is disjoint.
-class Gaps final : public Source {
+class Gaps final : public IntervalSource {
  public:
-  explicit Gaps(Source& disjoint) : busy_(disjoint) {}
-  Gaps(Source& disjoint, std::int64_t begin, std::int64_t end)
+  explicit Gaps(IntervalSource& disjoint) : busy_(disjoint) {}
+  Gaps(IntervalSource& disjoint, std::int64_t begin, std::int64_t end)
       : busy_(disjoint), from_(begin), window_end_(end) {}
   Columns next() override;
 

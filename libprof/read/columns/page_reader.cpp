@@ -31,21 +31,21 @@ std::int64_t number(const std::uint8_t* at, unsigned shift) {
 
 PageReader::PageReader(store::Database& database, const Plan& plan)
     : database_(database), plan_(plan) {
-  const auto want = [&](const Source& source) {
-    if (source.place != Source::Place::missing) wanted_.push_back(source.index);
+  const auto want = [&](const ColumnSource& source) {
+    if (source.place != ColumnSource::Place::missing) wanted_.push_back(source.index);
   };
-  for (const Source& source : plan.columns) want(source);
+  for (const ColumnSource& source : plan.columns) want(source);
   for (const Plan::Test& test : plan.tests) want(test.source);
   std::ranges::sort(wanted_);
   wanted_.erase(std::unique(wanted_.begin(), wanted_.end()), wanted_.end());
   row_id_field_ = wanted_.size();
-  const auto field = [&](const Source& source) {
+  const auto field = [&](const ColumnSource& source) {
     const auto found =
         static_cast<std::size_t>(std::ranges::find(wanted_, source.index) - wanted_.begin());
-    if (source.place == Source::Place::row_id) row_id_field_ = found;
+    if (source.place == ColumnSource::Place::row_id) row_id_field_ = found;
     return found;
   };
-  for (const Source& source : plan.columns) field_of_column_.push_back(field(source));
+  for (const ColumnSource& source : plan.columns) field_of_column_.push_back(field(source));
   for (const Plan::Test& test : plan.tests) field_of_test_.push_back(field(test.source));
   // The header size and each type nearly always use one byte.
   const std::size_t head = wanted_.empty() ? 1 : wanted_.back() + 2;
@@ -190,7 +190,7 @@ bool PageReader::parse(const std::uint8_t* row, std::uint64_t size, Layout& layo
 void PageReader::test_cells() {
   for (std::size_t i = 0; i < plan_.tests.size(); ++i) {
     const Condition& condition = plan_.tests[i].condition;
-    const bool is_id = plan_.tests[i].source.place == Source::Place::row_id;
+    const bool is_id = plan_.tests[i].source.place == ColumnSource::Place::row_id;
     std::erase_if(cells_, [&](const Cell& cell) {
       if (is_id) return !condition.accepts(cell.id);
       const Field& field = cell.layout->fields[field_of_test_[i]];
@@ -229,12 +229,12 @@ void PageReader::add_numbers(Chunk& chunk, std::size_t index, Number* values) co
 }
 
 void PageReader::add_column(Chunk& chunk, std::size_t index) const {
-  const Source& source = plan_.columns[index];
+  const ColumnSource& source = plan_.columns[index];
   Column& column = chunk.column(index);
   const std::size_t count = cells_.size();
   switch (source.place) {
-    case Source::Place::missing: return column.add_nulls(count);
-    case Source::Place::row_id:
+    case ColumnSource::Place::missing: return column.add_nulls(count);
+    case ColumnSource::Place::row_id:
       if (column.type() == Type::int64) {
         std::ranges::transform(cells_, column.grow_int64s(count), &Cell::id);
         return;
@@ -243,7 +243,7 @@ void PageReader::add_column(Chunk& chunk, std::size_t index) const {
         add_value(chunk, index, {.type = store::ValueType::integer, .integer = cell.id});
       }
       return;
-    case Source::Place::record: break;
+    case ColumnSource::Place::record: break;
   }
   switch (column.type()) {
     case Type::int64: return add_numbers(chunk, index, column.grow_int64s(count));

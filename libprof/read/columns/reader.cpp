@@ -134,11 +134,11 @@ class Reader::Worker {
   void prepare_rows() {
     const Plan& plan = reader_.plan_;
     std::vector<std::string> columns;
-    const auto select = [&](const Source& source) {
-      const bool missing = source.place == Source::Place::missing;
+    const auto select = [&](const ColumnSource& source) {
+      const bool missing = source.place == ColumnSource::Place::missing;
       columns.push_back(missing ? "NULL" : quoted_name(source.name));
     };
-    for (const Source& source : plan.columns) select(source);
+    for (const ColumnSource& source : plan.columns) select(source);
     for (const Plan::Test& test : plan.tests) select(test.source);
     if (columns.empty()) columns.emplace_back("NULL");
     rows_.emplace(database_, reader_.snapshot_.has_own_readers(), plan.table, columns, plan.row_id,
@@ -289,7 +289,7 @@ Reader::Reader(store::Snapshot& snapshot, const Request& request)
 
 Chunk Reader::make_chunk() const {
   std::vector<Column> columns;
-  for (const Source& source : plan_.columns) columns.emplace_back(source.type);
+  for (const ColumnSource& source : plan_.columns) columns.emplace_back(source.type);
   return Chunk(std::move(columns));
 }
 

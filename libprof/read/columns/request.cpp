@@ -134,11 +134,12 @@ Plan make_plan(store::Snapshot& snapshot, const Request& request) {
 
   bool plain = std::ranges::none_of(declared, &Declared::computed);
   const auto source = [&](Type type, const Declared* column) {
-    Source found{.type = type};
+    ColumnSource found{.type = type};
     if (!column) return found;
     found.name = column->name;
     found.index = static_cast<std::size_t>(column - declared.data());
-    found.place = found.index == id_column ? Source::Place::row_id : Source::Place::record;
+    found.place =
+        found.index == id_column ? ColumnSource::Place::row_id : ColumnSource::Place::record;
     plain &= !column->has_real_affinity || type == Type::float64;
     return found;
   };

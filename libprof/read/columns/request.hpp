@@ -32,7 +32,7 @@ struct Request {
 };
 
 // Where a column's value is in a row of the file.
-struct Source {
+struct ColumnSource {
   enum class Place { missing, row_id, record };
   Type type{};
   Place place = Place::missing;
@@ -60,9 +60,9 @@ class Condition {
 struct Plan {
   std::string table;   // as in the file; empty: no such table
   std::string row_id;  // its SQL name; empty: none
-  std::vector<Source> columns;
+  std::vector<ColumnSource> columns;
   struct Test {
-    Source source;
+    ColumnSource source;
     Condition condition;
   };
   std::vector<Test> tests;  // all must accept

@@ -63,7 +63,7 @@ ResultPrinter::ResultPrinter(Session& session, const DependencyReader& reader,
       analysis_(analysis),
       totals_(reader.labels.size()),
       path_(analysis.other()) {
-  analysis.each([this](const dependency::Row& row) {
+  analysis.each([this](const dependency::DependencyRow& row) {
     DependencyTotal& total = totals_[row.label];
     total.critical = saturating_add(total.critical, row.critical);
     total.waiting = saturating_add(total.waiting, row.waiting);
@@ -122,7 +122,7 @@ void ResultPrinter::trace() {
   if (relative) columns.push_back({"", 0, Quantity::count, "", "relative_start_ns"});
   Table table(output_, "dependency_analysis_trace", columns);
   std::vector<Cell> cells(columns.size());
-  analysis_.each([&](const dependency::Row& row) {
+  analysis_.each([&](const dependency::DependencyRow& row) {
     cells[0] = row.start;
     cells[1] = saturating_subtract(row.end, row.start);
     cells[2] = time_cell(output_, row.critical, scale_, critical_width);

@@ -41,7 +41,7 @@ struct Choice {
 };
 
 // The counted records of a row within a window.
-class RowSource final : public intervals::Source {
+class RowSource final : public intervals::IntervalSource {
  public:
   RowSource(const Row& row, std::int64_t from, std::int64_t to, const Choice& choice)
       : row_(row), places_(row.within(from, to)), choice_(choice) {}
@@ -71,7 +71,7 @@ class RowSource final : public intervals::Source {
 std::uint64_t busy_in(const Model& model, std::int64_t device, std::int64_t from, std::int64_t to,
                       const Choice& choice) {
   std::vector<std::unique_ptr<RowSource>> rows;
-  std::vector<intervals::Source*> pointers;
+  std::vector<intervals::IntervalSource*> pointers;
   for (const Track& track : model.tracks) {
     if (track.kind != TrackKind::stream || track.device != device) continue;
     for (const auto& row : track.rows) {
