@@ -106,9 +106,15 @@ class ActivitySource : public reading::TimedRows {
         columns_(std::move(columns)) {}
 
   // The activity of the current row.
-  virtual const Activity& read() = 0;
+  const Activity& read() {
+    row_.start = start();
+    row_.end = integer(1);
+    fill();
+    return row_;
+  }
 
  protected:
+  virtual void fill() = 0;  // except for start and end
   std::vector<std::string_view> columns() override { return columns_; }
   std::optional<std::int64_t> known(std::size_t column) const {
     if (!has(column) || is_null(column)) return std::nullopt;
@@ -139,9 +145,7 @@ class GpuSource : public ActivitySource {
     row_.group = Activity::Group::gpu;
     row_.type = kind.type;
   }
-  const Activity& read() override {
-    row_.start = start();
-    row_.end = integer(1);
+  void fill() override {
     row_.device = integer(2);
     row_.context = integer(3);
     row_.stream = integer(4);
@@ -159,7 +163,6 @@ class GpuSource : public ActivitySource {
                     integer(19) != 0 ? integer(18) : -1};
       lookups_.read_metrics(row_.correlation, integer(7), row_.metrics);
     }
-    return row_;
   }
 
  private:
@@ -196,9 +199,7 @@ class CallSource : public ActivitySource {
     row_.group = Activity::Group::api;
     row_.type = calls.domain;
   }
-  const Activity& read() override {
-    row_.start = start();
-    row_.end = integer(1);
+  void fill() override {
     row_.correlation = integer(3);
     row_.process = integer(4);
     row_.thread = integer(5);
@@ -207,7 +208,6 @@ class CallSource : public ActivitySource {
     const auto [place, is_new] = functions_.try_emplace(cbid);
     if (is_new) place->second = lookups_.keep(profile_.names().api(domain_, cbid));
     row_.name = place->second;
-    return row_;
   }
 
  private:
@@ -224,9 +224,7 @@ class SynchronizationSource : public ActivitySource {
     row_.group = Activity::Group::synchronization;
     row_.type = "synchronization";
   }
-  const Activity& read() override {
-    row_.start = start();
-    row_.end = integer(1);
+  void fill() override {
     row_.correlation = integer(3);
     row_.process = integer(4);
     row_.context = integer(5);
@@ -238,7 +236,6 @@ class SynchronizationSource : public ActivitySource {
       case schema::synchronization("context synchronize"): row_.name = "Context Synchronize"; break;
       default: row_.name = "Synchronize";
     }
-    return row_;
   }
 };
 
@@ -250,15 +247,12 @@ class RangeSource : public ActivitySource {
         window_(window) {
     row_.group = Activity::Group::range;
   }
-  const Activity& read() override {
-    row_.start = start();
-    row_.end = integer(1);
+  void fill() override {
     row_.process = integer(2);
     row_.thread = integer(3);
     row_.name = integer(4) ? lookups_.text(integer(4)) : "<unnamed>";
     row_.domain = lookups_.text(integer(5));
     row_.type = row().text(6) == "start_end" ? "start_end" : "push_pop";
-    return row_;
   }
 
  protected:
