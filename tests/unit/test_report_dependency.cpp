@@ -58,7 +58,7 @@ struct Times {
 
 std::map<char, Times> by_label(const Analysis& analysis) {
   std::map<char, Times> times;
-  analysis.each([&](const Row& row) {
+  analysis.each([&](const DependencyRow& row) {
     Times& sum = times[static_cast<char>(row.label)];
     sum.critical += row.critical;
     sum.waiting += row.waiting;
@@ -318,7 +318,7 @@ TEST_CASE("whatever the records say, the path is no longer than the run and wait
     }
     const Analysis analysis = program.analysis();
     std::int64_t path = analysis.other(), rows = 0, before = 0;
-    analysis.each([&](const Row& row) {
+    analysis.each([&](const DependencyRow& row) {
       ++rows;
       path += row.critical;
       CHECK(row.start >= before);
