@@ -5,25 +5,35 @@
 namespace gpuprof::intervals {
 
 Merged::Merged(const std::vector<IntervalSource*>& sources) {
-  for (IntervalSource* source : sources) fronts_.add(std::make_unique<Front>(source));
-}
-
-bool Merged::Front::next() {
-  if (rest.empty()) rest = source->next();
-  if (rest.empty()) return false;
-  if (rest.begin[0] < begin) throw_out_of_order();
-  begin = rest.begin[0];
-  end = rest.end[0];
-  rest = rest.part(1, rest.size() - 1);
-  return true;
+  for (IntervalSource* source : sources) {
+    const Columns chunk = source->next();
+    if (!chunk.empty()) fronts_.push_back({source, chunk, 0});
+  }
+  std::ranges::make_heap(fronts_, later);
 }
 
 Columns Merged::next() {
   out_.clear();
-  while (out_.size() < chunk_size) {
-    const Front* front = fronts_.next();
-    if (!front) break;
-    out_.add(front->begin, front->end);
+  while (!fronts_.empty() && out_.size() < chunk_size) {
+    std::ranges::pop_heap(fronts_, later);
+    Front& front = fronts_.back();
+    // It stays out of the heap as long as it comes before the others.
+    const std::int64_t limit = fronts_.size() > 1 ? fronts_.front().begin() : INT64_MAX;
+    do {
+      const std::int64_t begin = front.begin();
+      out_.add(begin, front.end());
+      if (++front.at == front.chunk.size()) {
+        front.chunk = front.source->next();
+        front.at = 0;
+        if (front.chunk.empty()) break;
+      }
+      if (front.begin() < begin) throw_out_of_order();
+    } while (front.begin() <= limit && out_.size() < chunk_size);
+    if (front.chunk.empty()) {
+      fronts_.pop_back();
+    } else {
+      std::ranges::push_heap(fronts_, later);
+    }
   }
   return out_.columns();
 }
