@@ -40,7 +40,8 @@ inline const void* fill(MemoryParams& params, const ApiCall& call) {
   }
   switch (call.cbid) {
     case CUPTI_DRIVER_TRACE_CBID_cuMemCreate:
-      params.wanted.location = {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(memory.device)};
+      params.wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+      params.wanted.location.id = static_cast<int>(memory.device);
       params.create = {written, memory.bytes, &params.wanted, 0};
       return &params.create;
     case CUPTI_DRIVER_TRACE_CBID_cuMemRelease:
