@@ -52,7 +52,8 @@ if(GPUPROF_SANITIZE)
   elseif(GPUPROF_SANITIZE STREQUAL "thread")
     set(_sanitize -fsanitize=thread)
     # GCC warns wrongly about uninitialised members when a sanitizer is on.
-    add_compile_options(-Wno-maybe-uninitialized)
+    add_compile_options(-Wno-maybe-uninitialized
+                        "SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/tsan_clocklock.hpp")
   else()
     message(FATAL_ERROR "GPUPROF_SANITIZE must be address or thread, not ${GPUPROF_SANITIZE}")
   endif()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/nearest.hpp"
@@ -13,7 +14,8 @@ namespace {
 std::vector<Option> make_table() {
   using enum OptionGroup;
   std::vector<Option> table;
-  for (const auto& [group, rows] : {std::pair{collect, collect_options},
+  using Part = std::pair<OptionGroup, std::vector<Option> (*)()>;
+  for (const auto& [group, rows] : {Part{collect, collect_options},
                                     {output, output_options},
                                     {reports, report_options},
                                     {format, format_options},
