@@ -3,31 +3,31 @@
 # runs all of them with ASan.
 
 if(NOT GPUPROF_PORTABLE)
-gpuprof_find_header(GPUPROF_CATCH2_HEADER catch2/catch.hpp)
-if(GPUPROF_CATCH2_HEADER)
-  file(CONFIGURE OUTPUT ${GPUPROF_GENERATED}/catch_main.cpp
-       CONTENT "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n")
-  add_library(gpuprof_catch_main OBJECT ${GPUPROF_GENERATED}/catch_main.cpp)
-  target_compile_options(gpuprof_catch_main PRIVATE ${GPUPROF_QUICK_TO_COMPILE})
-  target_include_directories(gpuprof_catch_main SYSTEM PUBLIC ${GPUPROF_CATCH2_HEADER})
-  add_library(gpuprof_catch INTERFACE)
-  target_link_libraries(gpuprof_catch INTERFACE gpuprof_catch_main
-                        $<TARGET_OBJECTS:gpuprof_catch_main>)
-  set(GPUPROF_CATCH2_OPTIONS --warn NoTests)
-else()
-  find_package(Catch2 3 QUIET)
-  if(NOT Catch2_FOUND)
-    message(FATAL_ERROR "Catch2 is missing: install catch2, run scripts/setup, or configure with "
-                        "-DGPUPROF_BUILD_TESTS=OFF")
+  gpuprof_find_header(GPUPROF_CATCH2_HEADER catch2/catch.hpp)
+  if(GPUPROF_CATCH2_HEADER)
+    file(CONFIGURE OUTPUT ${GPUPROF_GENERATED}/catch_main.cpp
+         CONTENT "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n")
+    add_library(gpuprof_catch_main OBJECT ${GPUPROF_GENERATED}/catch_main.cpp)
+    target_compile_options(gpuprof_catch_main PRIVATE ${GPUPROF_QUICK_TO_COMPILE})
+    target_include_directories(gpuprof_catch_main SYSTEM PUBLIC ${GPUPROF_CATCH2_HEADER})
+    add_library(gpuprof_catch INTERFACE)
+    target_link_libraries(gpuprof_catch INTERFACE gpuprof_catch_main
+                          $<TARGET_OBJECTS:gpuprof_catch_main>)
+    set(GPUPROF_CATCH2_OPTIONS --warn NoTests)
+  else()
+    find_package(Catch2 3 QUIET)
+    if(NOT Catch2_FOUND)
+      message(FATAL_ERROR "Catch2 is missing: install catch2, run scripts/setup, or configure with "
+                          "-DGPUPROF_BUILD_TESTS=OFF")
+    endif()
+    file(MAKE_DIRECTORY ${GPUPROF_GENERATED}/catch2_v3/catch2)
+    file(WRITE ${GPUPROF_GENERATED}/catch2_v3/catch2/catch.hpp
+         "#pragma once\n#include <catch2/catch_all.hpp>\nusing Catch::Approx;\n")
+    add_library(gpuprof_catch INTERFACE)
+    target_include_directories(gpuprof_catch SYSTEM INTERFACE ${GPUPROF_GENERATED}/catch2_v3)
+    target_link_libraries(gpuprof_catch INTERFACE Catch2::Catch2WithMain)
+    set(GPUPROF_CATCH2_OPTIONS)  # version 3 fails on its own if no test matches
   endif()
-  file(MAKE_DIRECTORY ${GPUPROF_GENERATED}/catch2_v3/catch2)
-  file(WRITE ${GPUPROF_GENERATED}/catch2_v3/catch2/catch.hpp
-       "#pragma once\n#include <catch2/catch_all.hpp>\nusing Catch::Approx;\n")
-  add_library(gpuprof_catch INTERFACE)
-  target_include_directories(gpuprof_catch SYSTEM INTERFACE ${GPUPROF_GENERATED}/catch2_v3)
-  target_link_libraries(gpuprof_catch INTERFACE Catch2::Catch2WithMain)
-  set(GPUPROF_CATCH2_OPTIONS)  # version 3 fails on its own if no test matches
-endif()
 endif()
 
 # Long tests run first, so that no processor is idle at the end. A file that takes much longer than

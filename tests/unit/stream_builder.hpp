@@ -79,6 +79,14 @@ inline wire::Frame table(std::uint32_t stream, const wire::WireTable& table) {
   return frame_of(wire::FrameType::table, stream, encoder);
 }
 
+// A frame's payload.
+template <class Payload>
+std::vector<std::byte> payload_of(const Payload& payload) {
+  wire::Encoder encoder;
+  encode(encoder, payload);
+  return encoder.take();
+}
+
 // A collector's statistic that this build need not know.
 inline wire::Statistic statistic(std::string_view kind, std::string_view name,
                                  std::uint64_t value) {

@@ -4,17 +4,12 @@
 
 #include "libprof/wire/code_values.hpp"
 #include "libprof/wire/limits.hpp"
+#include "tests/unit/stream_builder.hpp"
 
 using namespace gpuprof::wire;
+using gpuprof::test::payload_of;
 
 namespace {
-
-template <class Payload>
-std::vector<std::byte> bytes_of(const Payload& payload) {
-  Encoder encoder;
-  encode(encoder, payload);
-  return encoder.take();
-}
 
 constexpr std::uint64_t large = std::uint64_t{1} << 40;
 
@@ -53,18 +48,18 @@ CodeCounters counters(CodeKind kind) {
 TEST_CASE("PC samples and SASS metrics arrive as they were sent") {
   for (const CodeKind kind : {CodeKind::pc_samples, CodeKind::sass_metrics}) {
     const bool sampled = kind == CodeKind::pc_samples;
-    const auto read = decode_code_values(kind, bytes_of(some(kind)));
+    const auto read = decode_code_values(kind, payload_of(some(kind)));
     REQUIRE(read);
-    CHECK(bytes_of(*read) == bytes_of(some(kind)));
+    CHECK(payload_of(*read) == payload_of(some(kind)));
     CHECK(read->overflow == sampled);
     CHECK(read->places[0].function == 2);
     CHECK(read->places[0].values[1].counter == 0xffffffff);
     CHECK(read->places[0].values[0].value == (sampled ? 8 : large));
     CHECK(read->places[1].correlation == (sampled ? 0 : 9));
 
-    const auto named = decode_code_counters(kind, bytes_of(counters(kind)));
+    const auto named = decode_code_counters(kind, payload_of(counters(kind)));
     REQUIRE(named);
-    CHECK(bytes_of(*named) == bytes_of(counters(kind)));
+    CHECK(payload_of(*named) == payload_of(counters(kind)));
     CHECK(named->serialized == sampled);
     CHECK(named->counters[0].description == (sampled ? "" : "counts a"));
     CHECK(named->counters[1].index == (sampled ? 3 : 2));
@@ -72,29 +67,29 @@ TEST_CASE("PC samples and SASS metrics arrive as they were sent") {
 }
 
 TEST_CASE("the bytes of PC samples and SASS metrics are those of FORMAT.md") {
-  CHECK(bytes_of(some(CodeKind::pc_samples)).size() ==
+  CHECK(payload_of(some(CodeKind::pc_samples)).size() ==
         4 + 4 + 8 + 8 + 8 + 1 + 4 + (12 + 1) + 12 + 4 + (20 + 2 * 8) + 20);
-  CHECK(bytes_of(some(CodeKind::sass_metrics)).size() ==
+  CHECK(payload_of(some(CodeKind::sass_metrics)).size() ==
         4 + 4 + 4 + (12 + 1) + 12 + 4 + (16 + 2 * 12) + 16);
-  CHECK(bytes_of(counters(CodeKind::pc_samples)).size() == 4 + 4 + 8 + 1 + 4 + (8 + 1) + 8);
-  CHECK(bytes_of(counters(CodeKind::sass_metrics)).size() == 4 + 4 + 4 + (8 + 1 + 8) + 8);
+  CHECK(payload_of(counters(CodeKind::pc_samples)).size() == 4 + 4 + 8 + 1 + 4 + (8 + 1) + 8);
+  CHECK(payload_of(counters(CodeKind::sass_metrics)).size() == 4 + 4 + 4 + (8 + 1 + 8) + 8);
 }
 
 TEST_CASE("PC samples and SASS metrics that do not add up are refused") {
   for (const CodeKind kind : {CodeKind::pc_samples, CodeKind::sass_metrics}) {
-    const auto whole = bytes_of(some(kind));
+    const auto whole = payload_of(some(kind));
     for (std::size_t size = 0; size < whole.size(); ++size) {
       CHECK_FALSE(decode_code_values(kind, std::span(whole).first(size)));
     }
     for (const std::uint32_t function : {0u, 3u, 0xffffffffu}) {
       CodeValues values = some(kind);
       values.places[0].function = function;
-      CHECK_FALSE(decode_code_values(kind, bytes_of(values)));
+      CHECK_FALSE(decode_code_values(kind, payload_of(values)));
     }
     CodeCounters named = counters(kind);
     named.counters[0].name.assign(max_name + 1, 'x');
-    CHECK_FALSE(decode_code_counters(kind, bytes_of(named)));
+    CHECK_FALSE(decode_code_counters(kind, payload_of(named)));
     named.counters.assign(max_code_counters + 1, {});
-    CHECK_FALSE(decode_code_counters(kind, bytes_of(named)));
+    CHECK_FALSE(decode_code_counters(kind, payload_of(named)));
   }
 }

@@ -9,15 +9,9 @@
 
 using namespace gpuprof;
 using namespace gpuprof::wire;
+using gpuprof::test::payload_of;
 
 namespace {
-
-template <class Payload>
-std::vector<std::byte> bytes_of(const Payload& payload) {
-  Encoder encoder;
-  encode(encoder, payload);
-  return encoder.take();
-}
 
 MeasuredRange kernel_range() {
   return {.ordinal = std::uint64_t{1} << 40,
@@ -97,7 +91,7 @@ void refuses_parts(const std::vector<std::byte>& bytes, Decode decode) {
 }  // namespace
 
 TEST_CASE("metrics and groups are read as they were written") {
-  const auto bytes = bytes_of(metrics_info());
+  const auto bytes = payload_of(metrics_info());
   const auto info = decode_metrics(bytes);
   REQUIRE(info);
   REQUIRE(info->metrics.size() == 2);
@@ -120,7 +114,7 @@ TEST_CASE("metrics and groups are read as they were written") {
   CHECK(group.expected_us == 780.5);
   CHECK(group.metrics == std::vector<std::uint32_t>{1, 2});
   CHECK(group.counters == std::vector<std::string>{"sm__cycles_active.sum", ""});
-  CHECK(bytes_of(*info) == bytes);
+  CHECK(payload_of(*info) == bytes);
   refuses_parts(bytes, decode_metrics);
 }
 
@@ -128,7 +122,7 @@ TEST_CASE("a group of metrics that are not there is refused") {
   for (const std::uint32_t metric : {0u, 3u}) {
     MetricsInfo info = metrics_info();
     info.groups[0].metrics = {metric};
-    CHECK_FALSE(decode_metrics(bytes_of(info)));
+    CHECK_FALSE(decode_metrics(payload_of(info)));
   }
 }
 
@@ -137,7 +131,7 @@ TEST_CASE("counter data that does not add up is refused") {
     CounterData data = counter_data({});
     data.ranges[0].note = 1;
     change(data);
-    return decode_counter_data(bytes_of(data)).has_value();
+    return decode_counter_data(payload_of(data)).has_value();
   };
   CHECK(accepts([](CounterData&) {}));
   CHECK_FALSE(accepts([](CounterData& data) { data.names.clear(); }));
@@ -147,7 +141,7 @@ TEST_CASE("counter data that does not add up is refused") {
 
 TEST_CASE("counter data keeps its image") {
   const std::vector<std::byte> image(1000, std::byte{0x5a});
-  const auto bytes = bytes_of(counter_data(image));
+  const auto bytes = payload_of(counter_data(image));
   const auto data = decode_counter_data(bytes);
   REQUIRE(data);
   CHECK(data->context_number == 4);
@@ -155,9 +149,9 @@ TEST_CASE("counter data keeps its image") {
   CHECK(data->ranges.size() == 1);
   CHECK(data->notes == std::vector<std::string>{"a", "b"});
   CHECK(std::vector<std::byte>(data->image.begin(), data->image.end()) == image);
-  CHECK(bytes_of(*data) == bytes);
+  CHECK(payload_of(*data) == bytes);
   refuses_parts(bytes, decode_counter_data);
-  CHECK(decode_counter_data(bytes_of(counter_data({})))->image.empty());
+  CHECK(decode_counter_data(payload_of(counter_data({})))->image.empty());
 }
 
 TEST_CASE("lists that claim to be longer than the payload are refused") {

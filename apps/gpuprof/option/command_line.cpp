@@ -107,8 +107,9 @@ class Parser {
       if (!problem->before.empty()) errors_.push_back(problem->before);
       errors_.push_back("Error: Encountered invalid option : " + value);
       // For an import, nvprof's own options have nvprof's own lines.
-      const bool told = (option.is & ours) || option.group == OptionGroup::filter || !importing();
-      if (told && !problem->takes.empty()) {
+      const bool explained =
+          (option.is & ours) || option.group == OptionGroup::filter || !importing();
+      if (explained && !problem->takes.empty()) {
         errors_.push_back("--" + option.name + " takes " + problem->takes);
         if (!problem->part.empty())
           errors_.push_back('"' + problem->part + "\" is not one of these.");
