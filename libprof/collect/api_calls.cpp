@@ -28,6 +28,19 @@ void for_each_function(CheckedApi& cupti, CUpti_CallbackDomain domain, std::uint
   }
 }
 
+bool requests_work(const char* name) {
+  for (const char* part : {"Launch", "Memcpy", "Memset", "Prefetch", "Decompress"}) {
+    if (std::strstr(name, part)) return true;
+  }
+  return false;
+}
+
+// CUPTI asks the driver for the name of each kernel launch it sees. That is not a call of the
+// target's.
+bool is_of_cupti(CUpti_CallbackDomain domain, std::uint32_t id) {
+  return domain == CUPTI_CB_DOMAIN_DRIVER_API && id == CUPTI_DRIVER_TRACE_CBID_cuKernelGetName;
+}
+
 }  // namespace
 
 std::vector<wire::ApiName> api_names(CheckedApi& cupti) {
@@ -43,24 +56,35 @@ std::vector<wire::ApiName> api_names(CheckedApi& cupti) {
   return names;
 }
 
-void ApiCalls::find_queries(bool trace_them, Stream& stream) {
+void ApiCalls::choose(const Wanted& wanted, Stream& stream) {
+  // Driver calls that runtime calls make are known by callbacks of both.
+  by_callbacks_ = cupti_.cuptiGetCallbackName && !wanted.queries && !wanted.external_correlation &&
+                  wanted.runtime == wanted.driver;
   runtime_queries_.clear();
   driver_queries_.clear();
+  std::vector<Subscription::Calls> chosen;
   std::set<std::string_view> functions;
-  const auto find = [&](CUpti_CallbackDomain domain, std::uint32_t size, auto trace_one,
-                        std::vector<CUpti_CallbackId>& found) {
-    if (trace_them || !trace_one) return;
+  const auto find = [&](CUpti_CallbackDomain domain, std::uint32_t size, bool rows, bool excludable,
+                        std::vector<CUpti_CallbackId>& queries) {
+    Subscription::Calls calls{domain, {}, rows && !wanted.only_launches};
     for_each_function(cupti_, domain, size + newer_functions,
                       [&](std::uint32_t id, const char* name) {
-                        if (!schema::only_asks(name)) return;
-                        found.push_back(id);
-                        functions.insert(schema::function_of(name));
+                        if (schema::only_asks(name)) {
+                          if (wanted.queries || !excludable) return;
+                          queries.push_back(id);
+                          functions.insert(schema::function_of(name));
+                        } else if (calls.rows ? !is_of_cupti(domain, id) : requests_work(name)) {
+                          calls.ids.push_back(id);
+                        }
                       });
+    chosen.push_back(std::move(calls));
   };
-  find(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
-       cupti_.cuptiActivityEnableRuntimeApi, runtime_queries_);
-  find(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
-       cupti_.cuptiActivityEnableDriverApi, driver_queries_);
+  find(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE, wanted.runtime,
+       by_callbacks_ || cupti_.cuptiActivityEnableRuntimeApi, runtime_queries_);
+  find(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE, wanted.driver,
+       by_callbacks_ || cupti_.cuptiActivityEnableDriverApi, driver_queries_);
+  subscription_.want_calls(by_callbacks_ ? std::move(chosen) : std::vector<Subscription::Calls>());
+  if (!wanted.runtime && !wanted.driver) return;
   std::string names;
   for (const std::string_view function : functions) {
     names.append(names.empty() ? "" : ",").append(function);
@@ -68,19 +92,29 @@ void ApiCalls::find_queries(bool trace_them, Stream& stream) {
   stream.tell("calls_left_out", names.empty() ? "none" : names);
 }
 
+void ApiCalls::record(int kind, bool on) {
+  // A call that has begun or not returned now would have half a record.
+  records_.forget_open_calls();
+  subscription_.enable_calls(kind == CUPTI_ACTIVITY_KIND_RUNTIME ? CUPTI_CB_DOMAIN_RUNTIME_API
+                                                                 : CUPTI_CB_DOMAIN_DRIVER_API,
+                             on);
+}
+
 void ApiCalls::leave_out(int kind) {
   if (kind == CUPTI_ACTIVITY_KIND_RUNTIME) {
     for (const CUpti_CallbackId id : runtime_queries_) trace_runtime(id, false);
   }
   if (kind == CUPTI_ACTIVITY_KIND_DRIVER && cupti_.cuptiActivityEnableDriverApi) {
-    // CUPTI asks the driver for the name of each kernel launch it sees. That is not a call of the
-    // target's.
     trace_driver(CUPTI_DRIVER_TRACE_CBID_cuKernelGetName, false);
     for (const CUpti_CallbackId id : driver_queries_) trace_driver(id, false);
   }
 }
 
 void ApiCalls::trace_launches(bool on) {
+  if (by_callbacks_) {
+    record(CUPTI_ACTIVITY_KIND_RUNTIME, on);
+    return record(CUPTI_ACTIVITY_KIND_DRIVER, on);
+  }
   if (!cupti_.cuptiGetCallbackName || !cupti_.cuptiActivityEnableRuntimeApi ||
       !cupti_.cuptiActivityEnableDriverApi) {
     for (const auto kind : {CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_RUNTIME}) {
@@ -89,19 +123,13 @@ void ApiCalls::trace_launches(bool on) {
     }
     return;
   }
-  const auto asks_for_work = [](const char* name) {
-    for (const char* part : {"Launch", "Memcpy", "Memset", "Prefetch", "Decompress"}) {
-      if (std::strstr(name, part)) return true;
-    }
-    return false;
-  };
   for_each_function(cupti_, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
                     [&](std::uint32_t id, const char* name) {
-                      if (asks_for_work(name)) trace_runtime(id, on);
+                      if (requests_work(name)) trace_runtime(id, on);
                     });
   for_each_function(cupti_, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
                     [&](std::uint32_t id, const char* name) {
-                      if (asks_for_work(name)) trace_driver(id, on);
+                      if (requests_work(name)) trace_driver(id, on);
                     });
 }
 

@@ -57,6 +57,9 @@ std::optional<Subscription::Refusal> Subscription::open(std::string_view copies,
 
 void Subscription::want(Wanted wanted) {
   wanted_.clear();
+  for (auto& domain : uses_) {
+    for (auto& use : domain) use.store(0, std::memory_order_relaxed);
+  }
   add(CUPTI_CB_DOMAIN_RESOURCE, context_events);
   if (wanted.modules) add(CUPTI_CB_DOMAIN_RESOURCE, module_events);
   if (wanted.module_ends) add(CUPTI_CB_DOMAIN_RESOURCE, module_ends);
@@ -78,16 +81,41 @@ void Subscription::want(Wanted wanted) {
 }
 
 void Subscription::add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids) {
-  for (const CUpti_CallbackId id : ids) wanted_.emplace_back(domain, id);
+  for (const CUpti_CallbackId id : ids) {
+    wanted_.emplace_back(domain, id);
+    if (domain < uses_.size() && id < most_functions) uses_[domain][id].fetch_or(handled_);
+  }
 }
 
+void Subscription::want_calls(std::vector<Calls> calls) { calls_ = std::move(calls); }
+
 void Subscription::enable(bool driver_up) {
-  for (const auto& [domain, id] : wanted_) {
-    // Off first: CUPTI would not pass on to the driver what it considers enabled already.
-    cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
-    const CUptiResult result = cupti_.cuptiEnableCallback(1, subscriber_, domain, id);
-    // Older versions have fewer domains and functions.
-    if (driver_up) cupti_.try_("cuptiEnableCallback", result, {CUPTI_ERROR_INVALID_PARAMETER});
+  for (const auto& [domain, id] : wanted_) enable_one(domain, id, true, driver_up);
+  for (const Calls& calls : calls_) {
+    if (!calls_on_[calls.domain].load()) continue;
+    for (const CUpti_CallbackId id : calls.ids) enable_one(calls.domain, id, true, driver_up);
+  }
+}
+
+void Subscription::enable_one(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool again,
+                              bool driver_up) {
+  if (again) cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
+  const CUptiResult result = cupti_.cuptiEnableCallback(1, subscriber_, domain, id);
+  // Older versions have fewer domains and functions.
+  if (driver_up) cupti_.try_("cuptiEnableCallback", result, {CUPTI_ERROR_INVALID_PARAMETER});
+}
+
+void Subscription::enable_calls(CUpti_CallbackDomain domain, bool on) {
+  calls_on_[domain].store(on);
+  for (const Calls& calls : calls_) {
+    if (calls.domain != domain) continue;
+    for (const CUpti_CallbackId id : calls.ids) {
+      std::atomic<std::uint8_t>& use = uses_[domain][id];
+      if (calls.rows) on ? use.fetch_or(recorded_) : use.fetch_and(~recorded_);
+      if (use.load() & handled_) continue;
+      on ? enable_one(domain, id, false, false)
+         : static_cast<void>(cupti_.cuptiEnableCallback(0, subscriber_, domain, id));
+    }
   }
 }
 

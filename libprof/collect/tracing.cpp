@@ -100,9 +100,12 @@ void Tracing::measured_beside(bool trace_serially) {
 }
 
 void Tracing::begin() {
-  if (wants(schema::Runtime::info.id) || wants(schema::Driver::info.id)) {
-    calls_.find_queries(queries_, stream_);
-  }
+  calls_.choose({.runtime = wants(schema::Runtime::info.id),
+                 .driver = wants(schema::Driver::info.id),
+                 .queries = queries_,
+                 .only_launches = launch_calls_only_,
+                 .external_correlation = wants(schema::ExternalCorrelation::info.id)},
+                stream_);
   const std::lock_guard lock(enabling_);
   for (const int kind : kinds_) {
     // Where things ran is needed whatever is collected, and is reported only once.
@@ -149,6 +152,10 @@ void Tracing::enable(int kind) {
     stream_.tell("unavailable", std::string(info->table) + ": " + why);
   };
   if (const char* why = why_not(kind)) return unavailable(why);
+  if (by_callbacks(kind)) {
+    enabled_.insert(kind);
+    return calls_.record(kind, true);
+  }
   CUptiResult result = CUPTI_SUCCESS;
   switch (info->source) {
     case schema::Source::ourselves:
@@ -182,7 +189,13 @@ CUptiResult Tracing::enable_and_dump(CUpti_ActivityKind kind) {
   return cupti_.cuptiActivityEnable(kind);
 }
 
+bool Tracing::by_callbacks(int kind) const {
+  return calls_.by_callbacks() &&
+         (kind == schema::Runtime::info.id || kind == schema::Driver::info.id);
+}
+
 void Tracing::disable(CUpti_ActivityKind kind) {
+  if (by_callbacks(static_cast<int>(kind))) return calls_.record(static_cast<int>(kind), false);
   cupti_.try_("cuptiActivityDisable", cupti_.cuptiActivityDisable(kind));
 }
 

@@ -80,8 +80,23 @@ void write_external_ids(std::uint32_t correlation) {
   }
 }
 
+// A client that hears of a call which only waits, and of this one, makes records of them itself.
+bool client_records(const ApiCall& call) {
+  const auto& callbacks = cupti().callbacks;
+  const auto domain = call.runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
+  return !call.nested && !are_forked() && !(is_only_collectors(call.cbid) && !call.runtime) &&
+         callbacks[domain][call.cbid].load() &&
+         callbacks[CUPTI_CB_DOMAIN_RUNTIME_API]
+                  [CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020]
+                      .load();
+}
+
 void on_exit(ApiCall& call, std::uint32_t result) {
+  const std::uint32_t kind =
+      call.runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
+  const bool by_client = client_records(call);
   call_back_api(call, CUPTI_API_EXIT, &result);
+  if (by_client) note_in_ledger(kind);
   if (!call.recorded) return;
   write_external_ids(call.correlation);
   auto record = blank<CUpti_ActivityAPI>();
@@ -92,7 +107,7 @@ void on_exit(ApiCall& call, std::uint32_t result) {
   record.threadId = thread_id();
   record.correlationId = call.correlation;
   record.returnValue = result;
-  append(call.runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER, &record);
+  append(kind, &record);
 }
 
 void on_device(std::uint32_t device) {
