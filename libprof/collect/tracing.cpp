@@ -17,7 +17,8 @@ bool describes_the_machine(int kind) {
 
 // CUPTI refuses these before the driver is up (measured: docs/measurements/history.md).
 bool waits_for_driver(int kind) {
-  return kind == schema::UnifiedMemoryCounter::info.id || kind == schema::Environment::info.id;
+  return kind == schema::UnifiedMemoryCounter::info.id || kind == schema::Environment::info.id ||
+         kind == schema::Synchronization::info.id;
 }
 
 // Some kinds are missing in older versions or on some devices or drivers, or the user may lack
