@@ -133,8 +133,8 @@ std::string option_of(const std::string& name) {
   throw Error("there is no report " + name, "there are " + joined(all, ", "), ExitCode::bad_option);
 }
 
-report::Options options_of(std::string_view names, std::string_view layout) {
-  report::Options options;
+report::ReportOptions options_of(std::string_view names, std::string_view layout) {
+  report::ReportOptions options;
   if (!names.empty()) {
     for (const std::string& name : split(names, ',')) options.chosen.insert(option_of(name));
   }
@@ -277,7 +277,7 @@ int gpuprof_run::memory(const char* request, ArrowArrayStream* stream) {
 
 int gpuprof_run::report(const char* names, const char* layout, const char** text) {
   return guarded([&] {
-    const report::Options options = options_of(names, layout);
+    const report::ReportOptions options = options_of(names, layout);
     std::string printed;
     ask([&](store::Database& database) {
       std::ostringstream out;

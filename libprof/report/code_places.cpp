@@ -74,7 +74,7 @@ std::string place_text(const SourcePlace& place, const std::string& file) {
 // --- printing
 
 PlacePrinter::PlacePrinter(Session& session) : session_(session) {
-  const Options& options = session.options();
+  const ReportOptions& options = session.options();
   if (options.source) source_.emplace(options.source_root, began(session));
 }
 

@@ -104,7 +104,7 @@ std::string place_name(const Reading& row) {
 
 class MemoryText {
  public:
-  MemoryText(const Account& account, Output& output, const Options& options)
+  MemoryText(const Account& account, Output& output, const ReportOptions& options)
       : account_(account),
         output_(output),
         blocks_(options.blocks),
@@ -445,7 +445,7 @@ std::string out_of_memory_text(const Account& account) {
 }
 
 void print_memory(const Account& account, std::ostream& out, const MemorySections& sections,
-                  const Options& options) {
+                  const ReportOptions& options) {
   Output output(out, options);
   const bool all = sections.none();
   if (output.keyed()) {

@@ -31,7 +31,7 @@ struct CpuOptions {
   bool by_thread = false;
 };
 
-struct Options {
+struct ReportOptions {
   // The chosen reports, by option name ("print-gpu-trace"); empty: the summary.
   std::set<std::string> chosen = {};
   Layout layout = Layout::text;

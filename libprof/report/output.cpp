@@ -17,7 +17,7 @@ std::int64_t steady_ns() {
 
 }  // namespace
 
-Output::Output(std::ostream& stream, const Options& options)
+Output::Output(std::ostream& stream, const ReportOptions& options)
     : stream_(stream),
       plain_(stream),
       layout_(options.layout),

@@ -29,7 +29,8 @@ schema::MetricKind kind_of_metric(std::string_view unit, bool is_event) {
   return unit == "byte/s" || unit == "bytes/s" ? throughput : real;
 }
 
-Session::Session(store::Database& database, const Options& options, Output& output, NameStyle names)
+Session::Session(store::Database& database, const ReportOptions& options, Output& output,
+                 NameStyle names)
     : Profile(database, options.filter, names,
               [&output](std::string_view what) { output.progress(what); }),
       options_(options),

@@ -35,7 +35,7 @@ struct Track {
   TrackKind kind{};
   std::vector<std::string> path;  // "NVIDIA H200 (0)", "python3 train.py [7]", "stream 7"
   std::int64_t device = -1;       // -1: none
-  std::vector<std::unique_ptr<const Row>> rows;  // empty for a counter; no row is empty
+  std::vector<std::unique_ptr<const TrackRow>> rows;  // empty for a counter; no row is empty
   Counter counter;
   std::int64_t records = 0;
   // Records without a row, since they overlap too many others: counted and named only.

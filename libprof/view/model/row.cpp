@@ -77,7 +77,7 @@ void MemoryRow::finish() {
   }
 }
 
-Row::Places Row::within(std::int64_t from, std::int64_t to) const {
+TrackRow::Places TrackRow::within(std::int64_t from, std::int64_t to) const {
   const std::size_t first = first_over_after(from);
   return {first, first_from(first, to)};
 }
@@ -148,7 +148,7 @@ Piece MemoryRow::bucket(std::size_t first, std::size_t end) const {
   return piece;
 }
 
-void Row::draw(const Scale& scale, std::vector<Piece>& pieces) const {
+void TrackRow::draw(const Scale& scale, std::vector<Piece>& pieces) const {
   const Places places = within(scale.from(), scale.to());
   for (std::size_t i = places.first; i < places.end;) {
     const std::int64_t begins = begin(i);

@@ -77,9 +77,9 @@ struct Part {
   std::vector<std::uint8_t> table_buffer;
 };
 
-class Row {
+class TrackRow {
  public:
-  virtual ~Row() = default;
+  virtual ~TrackRow() = default;
 
   virtual std::size_t size() const = 0;
   virtual Item operator[](std::size_t place) const = 0;
@@ -121,7 +121,7 @@ class Row {
 };
 
 // A row in memory: written once, then read by any thread. Memory: 30 bytes per record.
-class MemoryRow final : public Row {
+class MemoryRow final : public TrackRow {
  public:
   void reserve(std::size_t records);
   // Records must be added in order, each beginning when the one before is over, or later.

@@ -48,7 +48,7 @@ class BlockFile {
 };
 
 // One thread at a time. Memory: 60 bytes per block. Reading may throw Error.
-class StoredRow final : public Row {
+class StoredRow final : public TrackRow {
  public:
   // Blocks as returned by read_index(); at least one.
   StoredRow(std::shared_ptr<BlockFile> file, std::vector<timeline::BlockInfo> blocks);
