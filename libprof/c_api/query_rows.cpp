@@ -4,14 +4,12 @@
 #include <bit>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/pattern.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/c_api/known.hpp"
 #include "libprof/c_api/view_rows.hpp"
 #include "libprof/store/declared_type.hpp"
 

@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <set>
-#include <utility>
 
 #include "libprof/base/letter_case.hpp"
 #include "libprof/read/rescue.hpp"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "libprof/base/printable.hpp"
 #include "libprof/report/bars.hpp"

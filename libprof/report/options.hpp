@@ -1,11 +1,9 @@
 // The user's options for reports.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "libprof/read/profile.hpp"
 #include "libprof/report/number.hpp"

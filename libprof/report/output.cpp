@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <utility>
 
 #include "libprof/base/json_text.hpp"
 #include "libprof/base/printable.hpp"

@@ -1,7 +1,6 @@
 #include "libprof/report/report.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "libprof/base/printable.hpp"
 #include "libprof/report/all_reports.hpp"

@@ -5,7 +5,6 @@
 // excludes, what it needs and what a run collects for it.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>

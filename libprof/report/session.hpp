@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "libprof/read/profile.hpp"
 #include "libprof/report/options.hpp"

@@ -14,7 +14,6 @@
 #include "libprof/base/file_name.hpp"
 #include "libprof/base/path.hpp"
 #include "libprof/base/printable.hpp"
-#include "libprof/record/output_file.hpp"
 #include "libprof/report/log_file.hpp"
 #include "libprof/report/report.hpp"
 

@@ -1,7 +1,5 @@
 #include "libprof/compute/intervals/busy.hpp"
 
-#include <numeric>
-
 namespace gpuprof::intervals {
 
 // Equivalent to adding one by one, but without a branch per interval.

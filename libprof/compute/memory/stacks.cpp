@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
-#include <utility>
 
 #include "libprof/names/demangle.hpp"
 #include "libprof/read/columns/reader.hpp"

@@ -1,7 +1,6 @@
 #include "libprof/exchange/export/for_nvprof.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <set>

@@ -1,7 +1,6 @@
 // Time of GPU work by device, stream and NVTX ranges: folded stacks, speedscope and pprof.
 #include <algorithm>
 #include <fstream>
-#include <limits>
 #include <map>
 #include <utility>
 

@@ -1,6 +1,5 @@
 #include "libprof/exchange/import/nsys.hpp"
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>

@@ -1,7 +1,6 @@
 #include "libprof/read/columns/reader.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>

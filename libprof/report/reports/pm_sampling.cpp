@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 
 #include "libprof/report/bars.hpp"
 #include "libprof/report/code_places.hpp"

@@ -1,7 +1,6 @@
 #include <cmath>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "libprof/report/number.hpp"
 #include "libprof/report/trace/sources.hpp"

@@ -1,5 +1,4 @@
 // What the file says about a record.
-#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <set>

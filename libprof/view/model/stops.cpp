@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <unordered_map>
 #include <utility>
 
 #include "libprof/base/saturating.hpp"
-#include "libprof/read/names.hpp"
-#include "libprof/read/tables.hpp"
 #include "libprof/view/model/labels.hpp"
 #include "libprof/view/model/reading.hpp"
 #include "schema/traits.hpp"

@@ -1,7 +1,6 @@
 #include "libprof/view/model/stored_row.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "libprof/base/error.hpp"

@@ -1,6 +1,5 @@
 #include "libprof/view/server/request.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 #include "libprof/base/letter_case.hpp"

@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -19,7 +18,6 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/letter_case.hpp"
-#include "libprof/view/model/answers.hpp"
 #include "libprof/view/server/work.hpp"
 
 namespace gpuprof::view {
