@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "libprof/compute/intervals/busy.hpp"
-#include "libprof/compute/intervals/sets.hpp"
+#include "libprof/compute/intervals/merged.hpp"
 #include "libprof/view/model/model.hpp"
 #include "libprof/view/model/name_search.hpp"
 #include "schema/traits.hpp"

@@ -53,7 +53,6 @@ struct Window {
   std::int64_t from = 0, to = 0;
 
   std::uint64_t length() const { return intervals::length(from, to); }
-  bool meets(std::int64_t begin, std::int64_t end) const { return end > from && begin < to; }
 };
 
 // Covers all records open in a window, each clipped to it.
