@@ -195,6 +195,13 @@ void ArrowColumn::add_null() {
   set_null(size_ - 1);
 }
 
+void ArrowColumn::add(const AnyValue& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return add_integer(*whole);
+  if (const auto* real = std::get_if<double>(&value)) return add_real(*real);
+  if (const auto* text = std::get_if<std::string>(&value)) return add_text(*text);
+  add_null();
+}
+
 void ArrowColumn::add_integer(std::int64_t value) {
   switch (kind_) {
     case Kind::int64: *grow<std::int64_t>(1) = value; return;

@@ -224,9 +224,8 @@ std::vector<ArrowColumn> read_view(store::Database& database, const std::string&
                                    const std::function<void()>& check) {
   const auto there = database.columns(name);
   const auto find = [&](std::string_view column) -> std::string {
-    const auto found = std::ranges::find_if(
-        there, [&](const store::Database::Column& each) { return same_name(each.name, column); });
-    if (found == there.end()) {
+    const auto* found = find_named(there, column);
+    if (!found) {
       throw Error(name + " has no column " + std::string(column), "", ExitCode::bad_option);
     }
     return found->name;

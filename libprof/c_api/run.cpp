@@ -80,12 +80,11 @@ Json describe(store::Database& database, const Object& object) {
 std::vector<ArrowColumn> read(store::Database& database, const c_api::Request& request,
                               const std::function<void()>& check) {
   const std::vector<Object> all = objects(database);
-  const auto object = std::ranges::find_if(
-      all, [&](const Object& each) { return same_name(each.name, request.table); });
+  const Object* object = find_named(all, request.table);
   if (const columns::TableInfo* table = columns::find_table(request.table)) {
     return c_api::read_table(database, *table, request, check);
   }
-  if (object == all.end()) {
+  if (!object) {
     const bool known = c_api::find_known(request.table);
     throw Error("the file has no table or view " + request.table,
                 known ? "gpuprof makes that view in its own files, and this one lacks it"
@@ -103,17 +102,7 @@ std::vector<ArrowColumn> with_front(const c_api::Request& request,
   std::vector<ArrowColumn> all;
   for (const auto& [name, kind, value] : request.front) {
     ArrowColumn& column = all.emplace_back(name, kind);
-    for (std::size_t row = 0; row < rows; ++row) {
-      if (const auto* whole = std::get_if<std::int64_t>(&value)) {
-        column.add_integer(*whole);
-      } else if (const auto* real = std::get_if<double>(&value)) {
-        column.add_real(*real);
-      } else if (const auto* text = std::get_if<std::string>(&value)) {
-        column.add_text(*text);
-      } else {
-        column.add_null();
-      }
-    }
+    for (std::size_t row = 0; row < rows; ++row) column.add(value);
   }
   std::ranges::move(columns, std::back_inserter(all));
   return all;

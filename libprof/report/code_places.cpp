@@ -19,8 +19,12 @@ std::size_t most_rows(const Session& session) {
   return top > 0 ? static_cast<std::size_t>(top) : usual;
 }
 
-void say_of_the_rest(Output& output, std::size_t count, std::string_view what) {
-  output.line("  and " + std::to_string(count) + " more " + std::string(what) + " (--top N)");
+void say_of_the_rest(Output& output, std::size_t all, std::size_t printed, const char* one,
+                     const char* several) {
+  if (all <= printed) return;
+  const std::size_t rest = all - printed;
+  output.line("  and " + std::to_string(rest) + " more " + (rest == 1 ? one : several) +
+              " (--top N)");
 }
 
 double percent(std::int64_t part, std::int64_t all) {

@@ -192,17 +192,12 @@ void print_functions(Session& session, const Result& result) {
     for (const std::int64_t pc : addresses) {
       output.line(line(output, hexadecimal(pc), launch.by_pc.at(pc)));
     }
-    if (const std::size_t rest = launch.by_pc.size() - addresses.size(); rest > 0) {
-      say_of_the_rest(output, rest, rest == 1 ? "address" : "addresses");
-    }
+    say_of_the_rest(output, launch.by_pc.size(), addresses.size(), "address", "addresses");
     const Samples total = launch.total();
     output.line(line(output, "Total", total));
     output.line("Total Samples: " + std::to_string(all(total)));
   }
-  if (result.launches.size() > most) {
-    const std::size_t rest = result.launches.size() - most;
-    say_of_the_rest(output, rest, rest == 1 ? "function" : "functions");
-  }
+  say_of_the_rest(output, result.launches.size(), most, "function", "functions");
   output.line("Dropped Samples: " + std::to_string(result.dropped));
 }
 

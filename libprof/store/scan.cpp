@@ -36,10 +36,8 @@ std::string row_id_name(Database& database, const std::string& table) {
   if (!stored.bind(1, table).step()) return {};
   const auto columns = database.columns(table);
   for (const char* name : {"_rowid_", "rowid", "oid"}) {
-    const bool is_column = std::ranges::any_of(
-        columns, [&](const Database::Column& column) { return same_name(column.name, name); });
     // An error if the table is WITHOUT ROWID.
-    if (!is_column &&
+    if (!find_named(columns, name) &&
         sqlite3_table_column_metadata(database.handle(), "main", table.c_str(), name, nullptr,
                                       nullptr, nullptr, nullptr, nullptr) == SQLITE_OK) {
       return name;

@@ -291,8 +291,8 @@ std::vector<Database::Column> Database::columns(std::string_view table, std::str
 
 bool Database::has_column(std::string_view table, std::string_view column,
                           std::string_view schema) {
-  return std::ranges::any_of(columns(table, schema),
-                             [&](const Column& each) { return same_name(each.name, column); });
+  const auto all = columns(table, schema);
+  return find_named(all, column) != nullptr;
 }
 
 bool Database::has_index(std::string_view table, std::string_view column) {

@@ -183,7 +183,7 @@ class PmSampleText {
                    " on " + session_.names().device(group.device) + ", " + ns(group.time));
       print_lines(each.lines, false);
     }
-    if (more > 0) say_of_the_rest(output_, more, "names");
+    say_of_the_rest(output_, more, 0, "names", "names");
   }
 
   void print_lines(const std::vector<PmSampleLine>& lines, bool charts) {
