@@ -11,7 +11,6 @@
 #include "libprof/base/pattern.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/c_api/view_rows.hpp"
-#include "libprof/store/declared_type.hpp"
 
 namespace gpuprof::c_api {
 namespace {
@@ -147,7 +146,7 @@ std::vector<ArrowColumn> read_rows(Statement& row, std::vector<ResultColumn>& ta
   }
   std::vector<ArrowColumn> columns;
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    columns.push_back(targets[i].finish(store::declared_type(row, static_cast<int>(i))));
+    columns.push_back(targets[i].finish(row.declared_type(static_cast<int>(i))));
   }
   return columns;
 }

@@ -104,6 +104,11 @@ std::string_view Statement::column_name(int index) const {
   return sqlite3_column_name(statement_, index);
 }
 
+std::string_view Statement::declared_type(int index) const {
+  const char* type = sqlite3_column_decltype(statement_, index);
+  return type ? type : std::string_view();
+}
+
 bool Statement::is_null(int index) const {
   return sqlite3_column_type(statement_, index) == SQLITE_NULL;
 }

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "libprof/read/blob.hpp"
-#include "libprof/report/trace/sources.hpp"
+#include "libprof/report/trace/source.hpp"
 #include "schema/enums.hpp"
 
 namespace gpuprof::report {

@@ -1,7 +1,7 @@
 #include <memory>
 #include <string>
 
-#include "libprof/report/trace/sources.hpp"
+#include "libprof/report/trace/source.hpp"
 
 namespace gpuprof::report {
 namespace {

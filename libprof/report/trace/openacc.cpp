@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "libprof/report/trace/sources.hpp"
+#include "libprof/report/trace/source.hpp"
 
 namespace gpuprof::report {
 namespace {

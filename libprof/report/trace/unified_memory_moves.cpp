@@ -3,7 +3,7 @@
 #include <string>
 
 #include "libprof/report/number.hpp"
-#include "libprof/report/trace/sources.hpp"
+#include "libprof/report/trace/source.hpp"
 #include "schema/enums.hpp"
 
 namespace gpuprof::report {
