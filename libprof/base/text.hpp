@@ -1,9 +1,12 @@
 // Words and lists of words.
 #pragma once
 
+#include <concepts>
+#include <functional>
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace gpuprof {
@@ -11,14 +14,20 @@ namespace gpuprof {
 // "a,,b" at ',': "a", "", "b". An empty text yields one empty part.
 std::vector<std::string> split(std::string_view text, char at);
 
-template <std::ranges::input_range Words>
-std::string joined(const Words& words, std::string_view between) {
+// text_of(word): a text or a whole number.
+template <std::ranges::input_range Words, class TextOf = std::identity>
+std::string joined(const Words& words, std::string_view between, const TextOf& text_of = {}) {
   std::string text;
   bool first = true;
   for (const auto& word : words) {
     if (!first) text += between;
     first = false;
-    text += word;
+    const auto& each = std::invoke(text_of, word);
+    if constexpr (std::integral<std::remove_cvref_t<decltype(each)>>) {
+      text += std::to_string(each);
+    } else {
+      text += each;
+    }
   }
   return text;
 }
