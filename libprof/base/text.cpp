@@ -1,6 +1,7 @@
 #include "libprof/base/text.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "libprof/base/letter_case.hpp"
 
@@ -20,6 +21,12 @@ std::string alternatives(const std::vector<std::string>& words) {
   if (words.size() < 2) return joined(words, "");
   return joined(std::vector<std::string>(words.begin(), words.end() - 1), ", ") + " or " +
          words.back();
+}
+
+std::string hexadecimal(std::int64_t number) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
+  return text;
 }
 
 std::string double_quoted(std::string_view text) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <ranges>
 #include <string>
@@ -34,6 +35,14 @@ std::string joined(const Words& words, std::string_view between, const TextOf& t
 
 // "a, b or c"
 std::string alternatives(const std::vector<std::string>& words);
+
+// "1 record", "2 records"
+std::string count_of(std::integral auto number, std::string_view what) {
+  return std::to_string(number).append(" ").append(what).append(number == 1 ? "" : "s");
+}
+
+// "0x1c40"
+std::string hexadecimal(std::int64_t number);
 
 // In double quotes, with inner ones doubled, as SQL quotes names and CSV quotes fields.
 std::string double_quoted(std::string_view text);

@@ -1,6 +1,6 @@
 #include "libprof/report/code_places.hpp"
 
-#include <cstdio>
+#include "libprof/base/text.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -70,9 +70,7 @@ SourcePlace SourcePlaces::find(std::int64_t locator, std::int64_t pc) const {
 std::string place_text(const SourcePlace& place, const std::string& file) {
   if (place.file > 0) return file + ":" + std::to_string(place.line);
   if (place.line > 0) return "line " + std::to_string(place.line);
-  char address[24];
-  std::snprintf(address, sizeof address, "+0x%llx", static_cast<unsigned long long>(place.pc));
-  return address;
+  return "+" + hexadecimal(place.pc);
 }
 
 // --- printing

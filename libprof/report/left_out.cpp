@@ -14,10 +14,6 @@
 namespace gpuprof::report {
 namespace {
 
-std::string count_of(std::int64_t number, const char* what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
-
 std::string format_time_of(std::int64_t ns) {
   return format_time(static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)), start_format);
 }

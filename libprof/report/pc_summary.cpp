@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <numeric>
 #include <utility>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/report/code_places.hpp"
 #include "libprof/report/measured_kernels.hpp"
 #include "libprof/report/pc_samples.hpp"
@@ -119,13 +119,6 @@ Result read_functions(Session& session) {
 // --- nvprof's layout: one table per launch, one line per address
 
 constexpr int reason_width = 13, total_width = 8;
-
-std::string hexadecimal(std::int64_t number) {
-  std::array<char, 24> text{};
-  const int length =
-      std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(number));
-  return {text.data(), static_cast<std::size_t>(length)};
-}
 
 std::string line(const Output& output, std::string_view pc, const Samples& samples) {
   constexpr std::uint64_t exponent_from = 100'000'000;

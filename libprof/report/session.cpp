@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "libprof/base/text.hpp"
 #include "schema/traits.hpp"
 
 namespace gpuprof::report {
@@ -149,8 +150,7 @@ void Session::report_skipped() {
                     " too long to search for what --kernels says, and counts as another.");
   }
   for (const auto& [what, count] : skipped_) {
-    output_.warning(std::to_string(count) + (count == 1 ? " record" : " records") +
-                    " skipped: " + what + ".");
+    output_.warning(count_of(count, "record") + " skipped: " + what + ".");
   }
 }
 
