@@ -46,6 +46,18 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, std::not_fn(continues_character)));
+}
+
+std::string without_middle(std::string_view text, std::size_t head, std::size_t tail,
+                           std::string_view gap) {
+  std::size_t end = text.size() - tail;
+  while (head > 0 && continues_character(text[head])) --head;
+  while (end < text.size() && continues_character(text[end])) ++end;
+  return std::string(text.substr(0, head)).append(gap).append(text.substr(end));
+}
+
 std::string replaced_all(std::string text, std::string_view what, std::string_view by) {
   for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size()) {
     text.replace(at, what.size(), by);

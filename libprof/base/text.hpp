@@ -1,9 +1,11 @@
 // Words and lists of words.
 #pragma once
 
+#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <ranges>
 #include <string>
 #include <string_view>
@@ -53,10 +55,33 @@ std::string_view trimmed(std::string_view text);
 // ASCII letters only, as SQLite compares names.
 std::string lower(std::string_view text);
 
+// The whole text as a number; nullopt if it is none, or one that does not fit.
+template <class Number>
+std::optional<Number> parse(std::string_view text, int base = 10) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  std::from_chars_result read{};
+  if constexpr (std::integral<Number>) {
+    read = std::from_chars(text.data(), end, number, base);
+  } else {
+    read = std::from_chars(text.data(), end, number);
+  }
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return number;
+}
+
 // Whether the byte continues a UTF-8 character.
 constexpr bool continues_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }
+
+// The number of UTF-8 characters.
+std::size_t characters(std::string_view text);
+
+// Up to `head` bytes of the beginning and `tail` bytes of the end, cut between characters, with
+// `gap` for what is left out.
+std::string without_middle(std::string_view text, std::size_t head, std::size_t tail,
+                           std::string_view gap);
 
 std::string replaced_all(std::string text, std::string_view what, std::string_view by);
 
