@@ -71,7 +71,7 @@ void instr(sqlite3_context* call, int, sqlite3_value** values) {
   const std::size_t at = part.empty() ? 0 : find(text, part);
   if (at == text.npos) return sqlite3_result_int(call, 0);
   const std::string_view before = text.substr(0, at);
-  const auto inside = bytes ? 0 : std::ranges::count_if(before, continues);
+  const auto inside = bytes ? 0 : std::ranges::count_if(before, continues_character);
   sqlite3_result_int64(call, static_cast<std::int64_t>(at) - inside + 1);
 }
 
