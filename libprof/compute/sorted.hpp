@@ -14,7 +14,6 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "libprof/base/error.hpp"

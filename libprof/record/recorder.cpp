@@ -4,11 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <span>
-#include <utility>
 
-#include "libprof/base/error.hpp"
 #include "libprof/base/file_name.hpp"
 #include "libprof/compute/derive.hpp"
 #include "libprof/compute/memory/process_memory.hpp"
