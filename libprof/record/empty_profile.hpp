@@ -1,6 +1,6 @@
 // The bytes of a profile without records. The build creates one with store::make_empty_profile()
-// and compiles its bytes into the program, because creating all tables, views and docs takes a third
-// of the time of a short run.
+// and compiles its bytes into the program, because creating all tables, views and docs takes a
+// third of the time of a short run.
 #pragma once
 
 #include <cstddef>
