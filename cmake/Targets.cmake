@@ -41,7 +41,8 @@ function(gpuprof_list folder macro output)
   file(CONFIGURE OUTPUT ${GPUPROF_GENERATED}/libprof/${output} CONTENT "${_list}" @ONLY)
 endfunction()
 
-# gpuprof_program(name DIR dir DESTINATION bin|lib/gpuprof [SOURCES only.cpp...] [USES folders...])
+# gpuprof_program(name DIR dir [DESTINATION bin|lib/gpuprof] [SOURCES only.cpp...] [USES folders...])
+# Without DESTINATION it is not installed.
 function(gpuprof_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIR;DESTINATION" "SOURCES;USES")
   if(arg_SOURCES)
@@ -57,9 +58,11 @@ function(gpuprof_program name)
   list(TRANSFORM arg_USES PREPEND gpuprof_)
   target_link_libraries(${name} PRIVATE ${arg_USES} Threads::Threads ${CMAKE_DL_LIBS})
   target_link_options(${name} PRIVATE ${GPUPROF_STATIC_RUNTIME})
-  set_target_properties(${name} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${arg_DESTINATION})
-  install(TARGETS ${name} RUNTIME DESTINATION ${arg_DESTINATION})
+  if(arg_DESTINATION)
+    set_target_properties(${name} PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${arg_DESTINATION})
+    install(TARGETS ${name} RUNTIME DESTINATION ${arg_DESTINATION})
+  endif()
 endfunction()
 
 # gpuprof_embed_sql(output.cpp HEADER h TYPE t FUNCTION f FILES a.sql…): see embed_sql.cmake.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <string>
 #include <string_view>
 
 namespace gpuprof {
@@ -16,6 +15,14 @@ constexpr bool same_name(std::string_view a, std::string_view b) {
 
 constexpr bool name_starts_with(std::string_view name, std::string_view beginning) {
   return same_name(name.substr(0, beginning.size()), beginning);
+}
+
+// The element of that name; null if there is none.
+template <class Elements>
+auto* find_named(Elements& elements, std::string_view name) {
+  const auto found =
+      std::ranges::find_if(elements, [&](const auto& each) { return same_name(each.name, name); });
+  return found == std::ranges::end(elements) ? nullptr : &*found;
 }
 
 // Comparator for std::set and std::map.

@@ -1,29 +1,18 @@
 #include "libprof/base/shell.hpp"
 
+#include "libprof/base/text.hpp"
+
 namespace gpuprof {
 
 std::string shell_word(std::string_view word) {
   if (!word.empty() && word.find_first_of(" \t\n'\"\\$`!*?[](){}<>|&;#~") == word.npos) {
     return std::string(word);
   }
-  std::string quoted = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
+  return "'" + replaced_all(std::string(word), "'", "'\\''") + "'";
 }
 
 std::string shell_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    line += shell_word(word);
-  }
-  return line;
+  return joined(words, " ", shell_word);
 }
 
 std::vector<std::string> shell_words(std::string_view line) {

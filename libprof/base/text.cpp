@@ -1,6 +1,7 @@
 #include "libprof/base/text.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "libprof/base/letter_case.hpp"
 
@@ -22,6 +23,12 @@ std::string alternatives(const std::vector<std::string>& words) {
          words.back();
 }
 
+std::string hexadecimal(std::int64_t number) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
 std::string double_quoted(std::string_view text) {
   return '"' + replaced_all(std::string(text), "\"", "\"\"") + '"';
 }
@@ -37,6 +44,18 @@ std::string lower(std::string_view text) {
   std::string result(text);
   std::ranges::transform(result, result.begin(), [](char c) { return lower(c); });
   return result;
+}
+
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, std::not_fn(continues_character)));
+}
+
+std::string without_middle(std::string_view text, std::size_t head, std::size_t tail,
+                           std::string_view gap) {
+  std::size_t end = text.size() - tail;
+  while (head > 0 && continues_character(text[head])) --head;
+  while (end < text.size() && continues_character(text[end])) ++end;
+  return std::string(text.substr(0, head)).append(gap).append(text.substr(end));
 }
 
 std::string replaced_all(std::string text, std::string_view what, std::string_view by) {

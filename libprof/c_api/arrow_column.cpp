@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <limits>
 #include <new>
 #include <utility>
@@ -194,6 +193,13 @@ void ArrowColumn::add_null() {
   if (kind_ == Kind::binary) ends_.push_back(static_cast<std::int64_t>(values_.size()));
   std::memset(values_.grow(width_of(kind_)), 0, width_of(kind_));
   set_null(size_ - 1);
+}
+
+void ArrowColumn::add(const AnyValue& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return add_integer(*whole);
+  if (const auto* real = std::get_if<double>(&value)) return add_real(*real);
+  if (const auto* text = std::get_if<std::string>(&value)) return add_text(*text);
+  add_null();
 }
 
 void ArrowColumn::add_integer(std::int64_t value) {

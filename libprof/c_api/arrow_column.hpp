@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "libprof/c_api/gpuprof.h"
@@ -77,6 +78,8 @@ class Dictionary {
   std::int32_t last_ = -1;                 // most texts repeat the one before
 };
 
+using AnyValue = std::variant<std::monostate, std::int64_t, double, std::string>;
+
 // Indices of rows; nullopt: all rows.
 using ChosenRows = std::optional<std::vector<std::size_t>>;
 
@@ -138,6 +141,7 @@ class ArrowColumn {
   }
 
   // Appends one value of any kind; NULL if it does not fit the column.
+  void add(const AnyValue& value);
   void add_integer(std::int64_t value);
   void add_real(double value);
   void add_text(std::string_view text);

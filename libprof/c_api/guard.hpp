@@ -18,7 +18,6 @@ class Guard {
   const char* hint() const { return hint_.c_str(); }
   int cupti_result() const { return result_; }
 
- protected:
   // Runs `work` under the lock, never throws, and returns what the C function is to return.
   template <class Work>
   int guarded(Work&& work) noexcept {
@@ -56,5 +55,13 @@ class Guard {
   std::string error_, hint_;
   int result_ = 0;
 };
+
+// Returns a handle even if opening fails, so that the error can be read.
+template <class Handle>
+int open_handle(const char* what, Handle** handle) {
+  *handle = new (std::nothrow) Handle();
+  if (!*handle) return static_cast<int>(ExitCode::internal);
+  return (*handle)->open(what);
+}
 
 }  // namespace gpuprof::c_api

@@ -1,6 +1,5 @@
 #include "libprof/c_api/known.hpp"
 
-#include <algorithm>
 #include <map>
 
 #include "libprof/base/letter_case.hpp"
@@ -58,9 +57,7 @@ std::vector<KnownTable> all_tables() {
 }  // namespace
 
 const KnownColumn* KnownTable::find(std::string_view column) const {
-  const auto found = std::ranges::find_if(
-      columns, [&](const KnownColumn& each) { return same_name(each.name, column); });
-  return found == columns.end() ? nullptr : &*found;
+  return find_named(columns, column);
 }
 
 std::span<const KnownTable> known_tables() {
@@ -70,9 +67,7 @@ std::span<const KnownTable> known_tables() {
 
 const KnownTable* find_known(std::string_view name) {
   const auto all = known_tables();
-  const auto found =
-      std::ranges::find_if(all, [&](const KnownTable& each) { return same_name(each.name, name); });
-  return found == all.end() ? nullptr : &*found;
+  return find_named(all, name);
 }
 
 Kind kind_of(columns::Type type, bool raw) {

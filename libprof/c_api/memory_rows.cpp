@@ -26,18 +26,6 @@ Kind arrow_kind(memory::Type type) {
   return Kind::int64;
 }
 
-void add_memory_value(ArrowColumn& column, const memory::Value& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) {
-    column.add_integer(*whole);
-  } else if (const auto* real = std::get_if<double>(&value)) {
-    column.add_real(*real);
-  } else if (const auto* text = std::get_if<std::string>(&value)) {
-    column.add_text(*text);
-  } else {
-    column.add_null();
-  }
-}
-
 std::vector<ArrowColumn> columns_of(const std::vector<const memory::Table*>& tables,
                                     const std::string& name) {
   const auto found =
@@ -54,7 +42,7 @@ std::vector<ArrowColumn> columns_of(const std::vector<const memory::Table*>& tab
     columns.emplace_back(column.name, arrow_kind(column.type));
   }
   for (const auto& row : table.rows) {
-    for (std::size_t i = 0; i < columns.size(); ++i) add_memory_value(columns[i], row[i]);
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].add(row[i]);
   }
   return columns;
 }

@@ -4,16 +4,13 @@
 #include <bit>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/pattern.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/c_api/known.hpp"
 #include "libprof/c_api/view_rows.hpp"
-#include "libprof/store/declared_type.hpp"
 
 namespace gpuprof::c_api {
 namespace {
@@ -149,7 +146,7 @@ std::vector<ArrowColumn> read_rows(Statement& row, std::vector<ResultColumn>& ta
   }
   std::vector<ArrowColumn> columns;
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    columns.push_back(targets[i].finish(store::declared_type(row, static_cast<int>(i))));
+    columns.push_back(targets[i].finish(row.declared_type(static_cast<int>(i))));
   }
   return columns;
 }
@@ -226,9 +223,8 @@ std::vector<ArrowColumn> read_view(store::Database& database, const std::string&
                                    const std::function<void()>& check) {
   const auto there = database.columns(name);
   const auto find = [&](std::string_view column) -> std::string {
-    const auto found = std::ranges::find_if(
-        there, [&](const store::Database::Column& each) { return same_name(each.name, column); });
-    if (found == there.end()) {
+    const auto* found = find_named(there, column);
+    if (!found) {
       throw Error(name + " has no column " + std::string(column), "", ExitCode::bad_option);
     }
     return found->name;

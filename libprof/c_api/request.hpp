@@ -7,14 +7,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "libprof/c_api/arrow_column.hpp"
 
 namespace gpuprof::c_api {
 
-using Constant = std::variant<std::monostate, std::int64_t, double, std::string>;
+using Constant = AnyValue;
 
 struct Request {
   std::string table;

@@ -1,10 +1,8 @@
 #include "libprof/c_api/stream.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <deque>
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 

@@ -1,7 +1,6 @@
 #include "libprof/c_api/table_rows.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <unordered_map>
 #include <utility>

@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
-#include <variant>
 
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/pattern.hpp"
@@ -29,7 +28,6 @@ using columns::Type;
 using store::Database;
 using store::Statement;
 using Is = ViewColumn::Is;
-using ViewValue = std::variant<std::monostate, std::int64_t, double, std::string>;
 
 // Thrown if SQLite has to read the view.
 struct OnlySqlite {};
@@ -46,7 +44,7 @@ struct Numbers {
     nulls[row] = 1;
     values[row] = 0;
   }
-  ViewValue at(std::size_t row) const {
+  AnyValue at(std::size_t row) const {
     if (is_null(row)) return std::monostate();
     if (real) return std::bit_cast<double>(values[row]);
     return values[row];
@@ -113,7 +111,7 @@ std::optional<std::int64_t> value_of(const std::array<std::int64_t, 3>& of,
   return std::bit_cast<std::int64_t>(static_cast<double>(difference_of(of[0], *zero)) / 1e6);
 }
 
-ViewValue value_of(const Statement& row, int index) {
+AnyValue value_of(const Statement& row, int index) {
   switch (row.type(index)) {
     case Statement::Type::null: return std::monostate();
     case Statement::Type::integer: return row.integer(index);
@@ -161,7 +159,7 @@ class Groups {
 
   const std::vector<std::size_t>& inputs() const { return inputs_; }
   const std::vector<std::uint32_t>& of_rows() const { return of_rows_; }
-  const std::vector<ViewValue>& answers(std::size_t index) const { return answers_[index]; }
+  const std::vector<AnyValue>& answers(std::size_t index) const { return answers_[index]; }
 
   void take(const std::vector<const Numbers*>& keys, std::span<const std::int64_t> row_ids) {
     std::vector<std::uint64_t> hashes(row_ids.size());
@@ -224,7 +222,7 @@ class Groups {
   std::vector<std::string> asked_;
   Conditions conditions_;
   Statement question_;
-  std::vector<std::vector<ViewValue>> answers_;  // by index and group
+  std::vector<std::vector<AnyValue>> answers_;  // by index and group
   std::size_t rows_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> groups_;  // by hash
   std::vector<KeyValue> key_values_;                         // by group and input
@@ -286,18 +284,11 @@ struct Values {
   const Groups* groups = nullptr;
   std::size_t index = 0;  // of the answers
 
-  const std::vector<ViewValue>& answers() const { return groups->answers(index); }
-  ViewValue at(std::size_t row) const {
+  const std::vector<AnyValue>& answers() const { return groups->answers(index); }
+  AnyValue at(std::size_t row) const {
     return groups ? answers()[groups->of_rows()[row]] : numbers->at(row);
   }
 };
-
-void add_value(ArrowColumn& column, const ViewValue& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return column.add_integer(*whole);
-  if (const auto* real = std::get_if<double>(&value)) return column.add_real(*real);
-  if (const auto* text = std::get_if<std::string>(&value)) return column.add_text(*text);
-  column.add_null();
-}
 
 // Appends rows to an Arrow column.
 class Target {
@@ -320,7 +311,7 @@ class Target {
       column.add_all(std::span(from.numbers->values), chosen, !from.numbers->nulls.empty(),
                      [&](std::size_t row) { return from.numbers->is_null(row); });
     } else {
-      for_each_row(rows, chosen, [&](std::size_t row) { add_value(column, from.at(row)); });
+      for_each_row(rows, chosen, [&](std::size_t row) { column.add(from.at(row)); });
     }
   }
 
@@ -329,14 +320,14 @@ class Target {
  private:
   static constexpr std::int32_t not_known = -2;
 
-  std::int32_t index_of(const ViewValue& value) {
+  std::int32_t index_of(const AnyValue& value) {
     if (value.index() == 0) return -1;
     ArrowColumn one("", Kind::text);
-    add_value(one, value);
+    one.add(value);
     return column.dictionary().number_of(one.dictionary().text(0));
   }
 
-  const std::vector<ViewValue>* answers_ = nullptr;
+  const std::vector<AnyValue>* answers_ = nullptr;
   std::vector<std::int32_t> indices_;  // of the answers, in the dictionary
 };
 
@@ -344,7 +335,7 @@ class Target {
 struct ViewTest {
   std::size_t output;
   ViewRequest::Range range = {};
-  std::function<bool(const ViewValue&)> accepts = {};
+  std::function<bool(const AnyValue&)> accepts = {};
   std::vector<bool> accepted = {};  // by group
 };
 
@@ -405,15 +396,15 @@ class ViewSource {
     for (const auto& [column, values] : request.equals) {
       Output& output = add_output(column, true);
       output.answer = groups_of(output).add(store::quoted_name(column), values);
-      add_test([](const ViewValue& value) {
+      add_test([](const AnyValue& value) {
         if (std::holds_alternative<std::string>(value)) throw OnlySqlite();
-        return value == ViewValue(std::int64_t{1});
+        return value == AnyValue(std::int64_t{1});
       });
     }
     for (const auto& [column, expression] : request.matches) {
       Output& output = add_output(column, true);
       output.answer = groups_of(output).add("CAST(" + store::quoted_name(column) + " AS TEXT)");
-      add_test([pattern = std::make_shared<Pattern>(expression)](const ViewValue& value) {
+      add_test([pattern = std::make_shared<Pattern>(expression)](const AnyValue& value) {
         const auto* text = std::get_if<std::string>(&value);
         return text && pattern->found_in(*text);
       });
@@ -461,9 +452,8 @@ class ViewSource {
 
   // `ask`: SQLite is to say something of each value.
   Output& add_output(const std::string& name, bool ask) {
-    const auto column = std::ranges::find_if(
-        table_.columns, [&](const ViewColumn& each) { return same_name(each.name, name); });
-    if (column == table_.columns.end()) throw OnlySqlite();
+    const ViewColumn* column = find_named(table_.columns, name);
+    if (!column) throw OnlySqlite();
     Database& database = snapshot_.database();
     Output output{.column = *column};
     const bool constant = column->is == Is::number && !find_column(column->of[0]);
@@ -483,7 +473,7 @@ class ViewSource {
     return outputs_.emplace_back(std::move(output));
   }
 
-  void add_test(std::function<bool(const ViewValue&)> accepts) {
+  void add_test(std::function<bool(const AnyValue&)> accepts) {
     tests_.push_back({.output = outputs_.size() - 1, .accepts = std::move(accepts)});
   }
 

@@ -4,8 +4,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>

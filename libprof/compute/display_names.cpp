@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
+
+#include "libprof/base/text.hpp"
 
 namespace gpuprof::compute {
 namespace {
@@ -102,11 +103,6 @@ std::vector<Part> words_of(std::string_view text) {
     i = end + 1;
   }
   return words;
-}
-
-std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 std::vector<std::string_view> arguments_of(std::string_view list) {
@@ -369,7 +365,7 @@ std::string bounded(std::string text, int level) {
   if (text.size() <= most_display_bytes) return text;
   if (level != numbered) return {};
   std::size_t end = most_display_bytes - left_out.size();
-  while ((static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // inside a character
+  while (continues_character(text[end])) --end;
   return text.replace(end, text.npos, left_out);
 }
 

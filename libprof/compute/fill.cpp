@@ -2,16 +2,17 @@
 
 #include <string>
 
+#include "libprof/base/text.hpp"
+
 namespace gpuprof::compute {
 
 store::Statement fill(store::Database& database, const schema::Table& table) {
   const std::string name = "main." + std::string(table.name);
   database.execute("DELETE FROM " + name);
-  std::string columns, values;
-  for (const schema::Column& column : table.columns) {
-    columns += (columns.empty() ? "" : ", ") + store::quoted_name(column.name);
-    values += values.empty() ? "?" : ", ?";
-  }
+  const std::string columns = joined(table.columns, ", ", [](const schema::Column& column) {
+    return store::quoted_name(column.name);
+  });
+  const std::string values = joined(table.columns, ", ", [](const schema::Column&) { return "?"; });
   return database.prepare("INSERT OR REPLACE INTO " + name + "(" + columns + ") VALUES(" + values +
                           ")");
 }

@@ -1,12 +1,9 @@
 #include "libprof/compute/gpu_work.hpp"
 
-#include <array>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "libprof/compute/sorted.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "schema/traits.hpp"
 

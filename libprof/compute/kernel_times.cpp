@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/compute/fill.hpp"

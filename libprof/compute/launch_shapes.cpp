@@ -5,7 +5,6 @@
 #include <numeric>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/compute/fill.hpp"

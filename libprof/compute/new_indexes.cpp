@@ -1,7 +1,6 @@
 #include "libprof/compute/new_indexes.hpp"
 
 #include <algorithm>
-#include <string>
 #include <tuple>
 
 #include "libprof/compute/sorted.hpp"

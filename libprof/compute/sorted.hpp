@@ -14,7 +14,6 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "libprof/base/error.hpp"
@@ -31,14 +30,13 @@ class NearlySorted {
  public:
   static constexpr std::size_t memory_bytes = std::size_t{16} << 20;
 
-  explicit NearlySorted(std::size_t most = memory_bytes / sizeof(Item)) : most_(most) {
-    items_.reserve(most);
-  }
+  explicit NearlySorted(std::size_t most = memory_bytes / sizeof(Item)) : most_(most) {}
 
   // Calls visit(item) for some of the items added before.
   template <class Visit>
   void add(const Item& item, Visit&& visit) {
     if (items_.size() == most_) hand_out(most_ / 2, visit);
+    if (items_.size() == items_.capacity()) make_room();
     items_.push_back(item);
   }
   // Visits the rest. False: some items were too far out of place, and not all were visited.
@@ -49,6 +47,12 @@ class NearlySorted {
   }
 
  private:
+  // Many tables have a few rows, and a sanitizer marks all memory that is reserved.
+  void make_room() {
+    constexpr std::size_t few = 1024;
+    items_.reserve(items_.empty() ? std::min(few, most_) : most_);
+  }
+
   template <class Visit>
   void hand_out(std::size_t count, Visit&& visit) {
     const auto fresh = items_.begin() + static_cast<std::ptrdiff_t>(sorted_);

@@ -1,15 +1,21 @@
+// The functions of gpuprof.h for the metrics of chips. No exception crosses them.
 #include "libprof/counters/host.hpp"
 
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "libprof/base/installation.hpp"
 #include "libprof/base/json_text.hpp"
+#include "libprof/c_api/gpuprof.h"
+#include "libprof/c_api/guard.hpp"
 #include "libprof/counters/consumer.hpp"
+#include "libprof/cupti/host.hpp"
+#include "libprof/metrics/sample_values.hpp"
 
 using namespace gpuprof;
 using Json = nlohmann::ordered_json;
@@ -39,6 +45,17 @@ std::vector<std::string> read_names(const char* json) {
 }
 
 }  // namespace gpuprof::counters
+
+struct gpuprof_host : public gpuprof::c_api::Guard {
+  int open(const char* request);
+  const cupti::HostChip& chip() const;
+
+  std::shared_ptr<const cupti::HostLibrary> library;
+  std::unique_ptr<metrics::SampleValues> values;  // null: no chip was named
+  // The last ones returned.
+  std::string text;
+  cupti::Image image;
+};
 
 namespace {
 
@@ -116,91 +133,101 @@ int gpuprof_host::open(const char* request) {
       counters::DeviceChip its = counters::chip_of_device(*device, candidates);
       chip = its.chip;
       available = std::move(its.available);
-      library_ = std::make_shared<const cupti::HostLibrary>(std::vector{its.cupti});
+      library = std::make_shared<const cupti::HostLibrary>(std::vector{its.cupti});
     } else {
-      library_ = std::make_shared<const cupti::HostLibrary>(candidates);
+      library = std::make_shared<const cupti::HostLibrary>(candidates);
     }
     if (chip.empty()) return;
-    values_ = std::make_unique<metrics::SampleValues>(
-        library_, chip, profiler.empty() ? cupti::Counting::ranges : cupti::Counting::samples,
+    values = std::make_unique<metrics::SampleValues>(
+        library, chip, profiler.empty() ? cupti::Counting::ranges : cupti::Counting::samples,
         std::move(available), text_of(wanted, "set"));
   });
 }
 
 const cupti::HostChip& gpuprof_host::chip() const {
-  if (!values_) throw Error("no chip was named", "", ExitCode::bad_option);
-  return values_->chip();
+  if (!values) throw Error("no chip was named", "", ExitCode::bad_option);
+  return values->chip();
 }
 
-int gpuprof_host::ask(const char* request, const char** text) {
-  return guarded([&] {
+int gpuprof_host_open(const char* request, gpuprof_host** host) {
+  return c_api::open_handle(request, host);
+}
+void gpuprof_host_close(gpuprof_host* host) { delete host; }
+const char* gpuprof_host_error(const gpuprof_host* host) { return host->error(); }
+const char* gpuprof_host_hint(const gpuprof_host* host) { return host->hint(); }
+int gpuprof_host_cupti_result(const gpuprof_host* host) { return host->cupti_result(); }
+
+int gpuprof_host_ask(gpuprof_host* host, const char* request, const char** text) {
+  return host->guarded([&] {
     const Json wanted = read_object(request);
     const std::string question = text_of(wanted, "ask");
     const std::string metric = text_of(wanted, "metric");
     Json answer;
     if (question == "chips") {
-      answer = library_->chips();
+      answer = host->library->chips();
     } else if (question == "chip") {
-      answer = chip().name();
+      answer = host->chip().name();
     } else if (question == "sets") {
-      answer = library_->single_pass_sets(chip().name());
+      answer = host->library->single_pass_sets(host->chip().name());
     } else if (question == "metrics_in_set") {
-      answer = library_->metrics_in_set(chip().name(), text_of(wanted, "set"));
+      answer = host->library->metrics_in_set(host->chip().name(), text_of(wanted, "set"));
     } else if (question == "most_per_pass") {
-      answer = library_->most_per_pass(chip().name(), chip().counting());
+      answer = host->library->most_per_pass(host->chip().name(), host->chip().counting());
     } else if (question == "base_metrics") {
-      answer = chip().base_metrics(type_of(wanted));
+      answer = host->chip().base_metrics(type_of(wanted));
     } else if (question == "sub_metrics") {
-      answer = sub_metrics_of(chip(), metric, type_of(wanted));
+      answer = sub_metrics_of(host->chip(), metric, type_of(wanted));
     } else if (question == "properties") {
-      answer = properties_of(chip(), metric);
+      answer = properties_of(host->chip(), metric);
     } else {
       throw Error("there is no question " + question, "gpuprof.h lists them", ExitCode::bad_option);
     }
-    text_ = json_text(answer);
-    *text = text_.c_str();
+    host->text = json_text(answer);
+    *text = host->text.c_str();
   });
 }
 
-int gpuprof_host::config_image(const char* metrics, const std::uint8_t** image,
-                               std::int64_t* size) {
-  return guarded([&] {
+int gpuprof_host_config_image(gpuprof_host* host, const char* metrics, const uint8_t** image,
+                              int64_t* size) {
+  return host->guarded([&] {
     const std::vector<std::string> names = counters::read_names(metrics);
-    auto made = names.empty() ? std::nullopt : chip().config_image(names);
+    auto made = names.empty() ? std::nullopt : host->chip().config_image(names);
     if (!made) {
       for (const std::string& name : names) {
-        if (chip().config_image(std::vector{name})) continue;
-        throw Error(chip().name() + " cannot count " + name,
+        if (host->chip().config_image(std::vector{name})) continue;
+        throw Error(host->chip().name() + " cannot count " + name,
                     "a full name has its roll-up (.sum, .avg …)", ExitCode::bad_option);
       }
       throw Error("CUPTI cannot collect these metrics together", "", ExitCode::bad_option);
     }
-    image_ = std::move(*made);
-    *image = image_.data();
-    *size = static_cast<std::int64_t>(image_.size());
+    host->image = std::move(*made);
+    *image = host->image.data();
+    *size = static_cast<std::int64_t>(host->image.size());
   });
 }
 
-int gpuprof_host::passes(const std::uint8_t* image, std::int64_t size, std::int64_t* passes) {
-  return guarded([&] {
-    const std::string any = values_ ? std::string() : library_->chips().front();
+int gpuprof_host_passes(gpuprof_host* host, const uint8_t* image, int64_t size, int64_t* passes) {
+  return host->guarded([&] {
+    const std::string any = host->values ? std::string() : host->library->chips().front();
     // Any chip will do: passes do not depend on it.
-    if (!values_) {
-      values_ = std::make_unique<metrics::SampleValues>(library_, any, cupti::Counting::ranges);
+    if (!host->values) {
+      host->values =
+          std::make_unique<metrics::SampleValues>(host->library, any, cupti::Counting::ranges);
     }
     cupti::Image copy(image, image + std::max<std::int64_t>(size, 0));
-    *passes = static_cast<std::int64_t>(values_->chip().passes(copy));
+    *passes = static_cast<std::int64_t>(host->values->chip().passes(copy));
     if (*passes == 0) throw Error("this is not a config image", "", ExitCode::bad_option);
   });
 }
 
-int gpuprof_host::evaluate(const std::uint8_t* image, std::int64_t size, const std::int64_t* places,
-                           std::int64_t count, const char* metrics, double* values) {
-  return guarded([&] {
+int gpuprof_host_evaluate(gpuprof_host* host, const uint8_t* image, int64_t size,
+                          const int64_t* places, int64_t count, const char* metrics,
+                          double* values) {
+  return host->guarded([&] {
     if (size < 0 || count < 0) throw Error("less than nothing", "", ExitCode::bad_option);
-    chip();
-    values_->evaluate({image, static_cast<std::size_t>(size)},
-                      {places, static_cast<std::size_t>(count)}, counters::read_names(metrics),
-                      values);
+    host->chip();
+    host->values->evaluate({image, static_cast<std::size_t>(size)},
+                           {places, static_cast<std::size_t>(count)}, counters::read_names(metrics),
+                           values);
   });
 }

@@ -1,15 +1,8 @@
-// Implementation of gpuprof_host: a chip's metrics for programs in other languages.
+// What requests of both parts of the counters' interface have in common.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
-
-#include "libprof/c_api/gpuprof.h"
-#include "libprof/c_api/guard.hpp"
-#include "libprof/cupti/host.hpp"
-#include "libprof/metrics/sample_values.hpp"
 
 namespace gpuprof::counters {
 
@@ -21,25 +14,3 @@ std::vector<std::string> cupti_candidates(const std::string& chosen);
 std::vector<std::string> read_names(const char* json);
 
 }  // namespace gpuprof::counters
-
-struct gpuprof_host : public gpuprof::c_api::Guard {
- public:
-  gpuprof_host() = default;
-  gpuprof_host(const gpuprof_host&) = delete;
-  gpuprof_host& operator=(const gpuprof_host&) = delete;
-
-  int open(const char* request);
-  int ask(const char* request, const char** text);
-  int config_image(const char* metrics, const std::uint8_t** image, std::int64_t* size);
-  int passes(const std::uint8_t* image, std::int64_t size, std::int64_t* passes);
-  int evaluate(const std::uint8_t* image, std::int64_t size, const std::int64_t* places,
-               std::int64_t count, const char* metrics, double* values);
-
- private:
-  const gpuprof::cupti::HostChip& chip() const;
-
-  std::shared_ptr<const gpuprof::cupti::HostLibrary> library_;
-  std::unique_ptr<gpuprof::metrics::SampleValues> values_;  // null: no chip was named
-  std::string text_;
-  gpuprof::cupti::Image image_;
-};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <shared_mutex>
 #include <utility>
 
 #include "libprof/base/error.hpp"

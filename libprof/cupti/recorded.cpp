@@ -1,7 +1,6 @@
 #include "libprof/cupti/recorded.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <ranges>
 
@@ -13,10 +12,9 @@ namespace {
 
 template <class Number>
 Number number(std::string_view word, int base) {
-  Number value{};
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value, base);
-  if (error != std::errc() || end != word.data() + word.size()) throw Error("no number");
-  return value;
+  const auto value = parse<Number>(word, base);
+  if (!value) throw Error("no number");
+  return *value;
 }
 
 MetricType type_of(std::string_view word) {

@@ -6,6 +6,7 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/nearest.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/metrics/formula.hpp"
 #include "schema/nvprof_metrics.hpp"
 
@@ -38,15 +39,6 @@ std::string roll_ups(cupti::MetricType type) {
       return ".avg.pct_of_peak_sustained_elapsed or .avg.pct_of_peak_sustained_active";
   }
   return {};
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
-    text += names[i];
-  }
-  return text;
 }
 
 }  // namespace
@@ -127,7 +119,7 @@ Metric Catalogue::cupti_metric(const std::string& name) const {
                                          " and more; see gpuprof "
                                          "--query-metrics --chip " +
                                          chip_.name() + " --filter " + base->name
-                                   : "did you mean " + listed(meant) + "?");
+                                   : "did you mean " + alternatives(meant) + "?");
   }
   if (!chip_.can_collect(std::array{name})) {
     throw wrong_name("CUPTI cannot collect " + name + " on " + chip_.name(),
@@ -171,7 +163,7 @@ void Catalogue::unknown(const std::string& name, Origin wanted) const {
   }
   const std::string all = "gpuprof " + option + " --chip " + chip_.name() + " lists all";
   throw wrong_name(chip_.name() + " has no " + what + " " + name,
-                   meant.empty() ? all : "did you mean " + listed(meant) + "? " + all);
+                   meant.empty() ? all : "did you mean " + alternatives(meant) + "? " + all);
 }
 
 Metric Catalogue::metric(const std::string& name) const {

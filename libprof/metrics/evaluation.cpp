@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <string>
 
 #include "libprof/metrics/evaluator.hpp"
@@ -85,7 +84,7 @@ std::vector<wire::Frame> Evaluation::take(wire::Frame frame, const Processes::Pl
   }
   MeasuredValues values =
       evaluate(chip_of(*planned, from.process, data->device), planned->evaluated, *data);
-  const Options& options = plan_.options();
+  const PlanOptions& options = plan_.options();
   if (!first && options.replay == Replay::application) {
     mismatched_ += launches_.join(from.process, data->context_number, values);
   }

@@ -28,7 +28,7 @@ struct Request {
 
 enum class Replay { application, multiplex, kernel, range };
 
-struct Options {
+struct PlanOptions {
   std::vector<Request> requests;
   Replay replay = Replay::application;
   bool one_run = false;  // application replay: no more than one run

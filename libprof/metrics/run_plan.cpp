@@ -79,7 +79,7 @@ void refuse_several_passes(const cupti::HostChip& chip, const std::vector<Metric
 }  // namespace
 
 RunPlan::RunPlan(const std::shared_ptr<const cupti::HostLibrary>& library,
-                 const std::vector<std::string>& chips, Options options)
+                 const std::vector<std::string>& chips, PlanOptions options)
     : options_(std::move(options)) {
   for (const Request& request : options_.requests) {
     if (std::ranges::none_of(scopes_, [&](const auto& s) { return same_scope(s, request); })) {

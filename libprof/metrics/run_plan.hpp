@@ -33,11 +33,11 @@ class RunPlan {
   // For the chips present, without duplicates. Throws gpuprof::Error for names that have no meaning
   // on one of them, and for what cannot be measured in the requested way.
   RunPlan(const std::shared_ptr<const cupti::HostLibrary>& library,
-          const std::vector<std::string>& chips, Options options);
+          const std::vector<std::string>& chips, PlanOptions options);
   RunPlan(const RunPlan&) = delete;
   RunPlan& operator=(const RunPlan&) = delete;
 
-  const Options& options() const { return options_; }
+  const PlanOptions& options() const { return options_; }
   // How often the target must run.
   std::size_t runs() const { return runs_; }
   // Lines of text: groups, passes, cost.
@@ -60,7 +60,7 @@ class RunPlan {
   std::uint32_t number_of(const Metric& metric);
   void assign_runs(const std::string& chip);
 
-  const Options options_;
+  const PlanOptions options_;
   std::vector<std::unique_ptr<const std::vector<Metric>>> metrics_;  // by chip and scope
   std::vector<PlannedGroup> groups_;                                 // in the order of their ids
   std::vector<Request> scopes_;  // requests with distinct scopes

@@ -1,7 +1,6 @@
 // Values of many samples of a counter data image at once.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <shared_mutex>

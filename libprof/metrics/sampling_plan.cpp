@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <string_view>
-#include <utility>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/text.hpp"

@@ -1,9 +1,6 @@
 #include "libprof/read/names.hpp"
 
 #include <algorithm>
-#include <array>
-#include <optional>
-#include <span>
 
 #include "libprof/base/printable.hpp"
 #include "libprof/base/shell.hpp"

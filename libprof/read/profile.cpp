@@ -1,11 +1,13 @@
 #include "libprof/read/profile.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <set>
 #include <utility>
 
 #include "libprof/base/pattern.hpp"
+#include "libprof/base/text.hpp"
 #include "schema/enums.hpp"
 #include "schema/traits.hpp"
 
@@ -18,14 +20,6 @@ bool is_column_name(std::string_view text) {
              text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
-std::string listed(const std::vector<std::int64_t>& numbers) {
-  std::string list;
-  for (const std::int64_t number : numbers) {
-    list += (list.empty() ? "" : ", ") + std::to_string(number);
-  }
-  return list;
-}
-
 }  // namespace
 
 std::string valid_times(std::string_view kind) {
@@ -36,8 +30,9 @@ std::string valid_times(std::string_view kind) {
   if (kind == "UNIFIED_MEMORY_COUNTER") {
     using schema::unified_memory;
     return "start > 0 AND ([end] > start OR [end] = 0 AND counterKind IN (" +
-           listed({unified_memory("CPU page faults"), unified_memory("page thrash"),
-                   unified_memory("remote map")}) +
+           joined(std::array{unified_memory("CPU page faults"), unified_memory("page thrash"),
+                             unified_memory("remote map")},
+                  ", ") +
            "))";
   }
   return "start > 0 AND [end] >= start";
@@ -131,7 +126,7 @@ std::string Profile::filter(std::string_view kind) {
   if (!wanted) return "0";
   std::string condition = "1";
   const auto in = [&](const char* column, const std::vector<std::int64_t>& values) {
-    condition.append(" AND ").append(column).append(" IN (").append(listed(values)).append(")");
+    condition.append(" AND ").append(column).append(" IN (" + joined(values, ", ") + ")");
   };
   if (has_column(kind, "deviceId") && !wanted->devices.empty()) in("deviceId", wanted->devices);
   if (wanted->names) in("name", *wanted->names);

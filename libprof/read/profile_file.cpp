@@ -5,15 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <set>
-#include <utility>
 
 #include "libprof/base/letter_case.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/read/rescue.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/store/file_header.hpp"
@@ -122,8 +121,7 @@ std::vector<std::string> sentences(const std::vector<Loss>& losses) {
   std::vector<std::string> lines, ends, gone;
   for (const Loss& loss : losses) {
     if (loss.rows > 0) {
-      lines.push_back(std::to_string(loss.rows) + (loss.rows == 1 ? " row" : " rows") + " of " +
-                      loss.table + " cannot be read.");
+      lines.push_back(count_of(loss.rows, "row") + " of " + loss.table + " cannot be read.");
     }
     if (loss.open_ended) (loss.last_id > 0 ? ends : gone).push_back(loss.table);
   }

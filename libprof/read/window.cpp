@@ -1,11 +1,11 @@
 #include "libprof/read/window.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 #include "schema/database.hpp"
 #include "schema/traits.hpp"
 
@@ -45,12 +45,10 @@ std::optional<Moment> parse_moment(std::string_view text) {
                         : unit == "us"              ? 1e3
                         : unit == "ns"              ? 1
                                                     : 0;
-  double number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + digits, number);
-  const bool whole = failed == std::errc() && end == text.data() + digits;
+  const auto number = parse<double>(text.substr(0, digits));
   if (unit.empty() && text.find_first_of("e+-") != text.npos) return std::nullopt;
-  if (!whole || factor == 0 || !(std::abs(number * factor) < 9e18)) return std::nullopt;
-  return Moment{.ns = std::llround(number * factor), .text = std::string(text)};
+  if (!number || factor == 0 || !(std::abs(*number * factor) < 9e18)) return std::nullopt;
+  return Moment{.ns = std::llround(*number * factor), .text = std::string(text)};
 }
 
 std::optional<std::int64_t> zero_of_run(Tables& tables) {

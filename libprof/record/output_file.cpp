@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <mutex>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "libprof/base/path.hpp"

@@ -4,16 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <span>
-#include <utility>
 
-#include "libprof/base/error.hpp"
 #include "libprof/base/file_name.hpp"
 #include "libprof/compute/derive.hpp"
 #include "libprof/compute/memory/process_memory.hpp"
-#include "libprof/store/database_schema.hpp"
+#include "libprof/record/empty_profile.hpp"
 #include "libprof/wire/messages.hpp"
+#include "schema/legacy.hpp"
 #include "schema/sampled.hpp"
 
 namespace gpuprof::record {
@@ -66,7 +64,7 @@ std::unique_ptr<Recorder::Profile> Recorder::make_profile(long process_id) const
   // kept open.
   store::Database database(profile->file->path(), store::Database::Mode::create,
                            {.shown_as = profile->file->name()});
-  store::make_empty_profile(database, options_.loader.live);
+  write_empty_profile(database, options_.loader.live);
   return profile;
 }
 

@@ -1,6 +1,6 @@
 #include "libprof/report/code_places.hpp"
 
-#include <cstdio>
+#include "libprof/base/text.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -19,8 +19,12 @@ std::size_t most_rows(const Session& session) {
   return top > 0 ? static_cast<std::size_t>(top) : usual;
 }
 
-void say_of_the_rest(Output& output, std::size_t count, std::string_view what) {
-  output.line("  and " + std::to_string(count) + " more " + std::string(what) + " (--top N)");
+void say_of_the_rest(Output& output, std::size_t all, std::size_t printed, const char* one,
+                     const char* several) {
+  if (all <= printed) return;
+  const std::size_t rest = all - printed;
+  output.line("  and " + std::to_string(rest) + " more " + (rest == 1 ? one : several) +
+              " (--top N)");
 }
 
 double percent(std::int64_t part, std::int64_t all) {
@@ -66,15 +70,13 @@ SourcePlace SourcePlaces::find(std::int64_t locator, std::int64_t pc) const {
 std::string place_text(const SourcePlace& place, const std::string& file) {
   if (place.file > 0) return file + ":" + std::to_string(place.line);
   if (place.line > 0) return "line " + std::to_string(place.line);
-  char address[24];
-  std::snprintf(address, sizeof address, "+0x%llx", static_cast<unsigned long long>(place.pc));
-  return address;
+  return "+" + hexadecimal(place.pc);
 }
 
 // --- printing
 
 PlacePrinter::PlacePrinter(Session& session) : session_(session) {
-  const Options& options = session.options();
+  const ReportOptions& options = session.options();
   if (options.source) source_.emplace(options.source_root, began(session));
 }
 

@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,8 +18,9 @@ namespace gpuprof::report {
 
 // The row limit of a text list: --top, or 10.
 std::size_t most_rows(const Session& session);
-// "… and 7 more functions: --top N".
-void say_of_the_rest(Output& output, std::size_t count, std::string_view what);
+// "  and 7 more functions (--top N)", unless all are printed. `one` and `several`: the noun.
+void say_of_the_rest(Output& output, std::size_t all, std::size_t printed, const char* one,
+                     const char* several);
 
 // `part` as a percentage of `all`; 0 if `all` is 0.
 double percent(std::int64_t part, std::int64_t all);

@@ -59,7 +59,7 @@ class CpuProfile {
   struct Hits {
     std::int64_t thread, call, samples;
   };
-  struct Source {
+  struct SourceLine {
     std::int64_t file, line;
   };
   using Messages = std::multimap<std::int64_t, std::int64_t>;  // string ids
@@ -74,7 +74,7 @@ class CpuProfile {
   std::unordered_map<std::int64_t, std::int64_t> libraries_;
   std::unordered_map<std::int64_t, Function> functions_;
   std::unordered_map<std::int64_t, Instruction> instructions_;
-  std::unordered_map<std::int64_t, Source> sources_;
+  std::unordered_map<std::int64_t, SourceLine> sources_;
   Messages function_messages_, instruction_messages_, source_messages_;
   std::unordered_map<std::int64_t, Call> calls_;
   std::unordered_map<std::int64_t, bool> inverted_;  // roots of graphs that are stored bottom-up

@@ -1,7 +1,6 @@
 #include "libprof/report/dependency.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>

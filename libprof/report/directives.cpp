@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 #include "schema/enums.hpp"
 
 namespace gpuprof::report {
@@ -69,11 +70,7 @@ std::string openacc_valid(const Session& session, std::string_view kind) {
   std::string condition = valid_times(kind);
   const auto& devices = session.options().filter.devices;
   if (devices.empty()) return condition;
-  std::string ids;
-  for (const std::int64_t device : devices) {
-    ids += (ids.empty() ? "" : ", ") + std::to_string(device);
-  }
-  return condition + " AND cuDeviceId IN (" + ids + ")";
+  return condition + " AND cuDeviceId IN (" + joined(devices, ", ") + ")";
 }
 
 std::vector<OpenaccRecord> read_openacc(Session& session, OpenaccNames& names) {

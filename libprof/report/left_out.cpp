@@ -7,15 +7,12 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/report/number.hpp"
 #include "schema/traits.hpp"
 
 namespace gpuprof::report {
 namespace {
-
-std::string count_of(std::int64_t number, const char* what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
 
 std::string format_time_of(std::int64_t ns) {
   return format_time(static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)), start_format);
@@ -39,12 +36,10 @@ void check_devices(Session& session) {
   const Filter& filter = session.options().filter;
   const std::vector<std::int64_t> devices = session.names().devices();
   if (!filter.check || devices.empty()) return;
-  std::string known;
-  for (const std::int64_t id : devices) known += (known.empty() ? "" : ", ") + std::to_string(id);
   for (const std::int64_t id : filter.devices) {
     if (std::ranges::find(devices, id) != devices.end()) continue;
-    throw Error("there is no device " + std::to_string(id) + " in this profile", "it has " + known,
-                ExitCode::bad_option);
+    throw Error("there is no device " + std::to_string(id) + " in this profile",
+                "it has " + joined(devices, ", "), ExitCode::bad_option);
   }
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "libprof/base/printable.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/report/bars.hpp"
 #include "libprof/report/output.hpp"
 #include "libprof/report/report_table.hpp"
@@ -87,10 +87,6 @@ std::string bytes_or_none(const Reading& row, std::string_view column) {
                                                                    : bytes_text(row.number(column));
 }
 
-std::string counted(std::int64_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 std::string memory_name(const Reading& row) {
   const std::string pool = row.text("pool_type");
   return row.text("memory") + (pool.empty() ? "" : " (" + pool + " pool)");
@@ -104,7 +100,7 @@ std::string place_name(const Reading& row) {
 
 class MemoryText {
  public:
-  MemoryText(const Account& account, Output& output, const Options& options)
+  MemoryText(const Account& account, Output& output, const ReportOptions& options)
       : account_(account),
         output_(output),
         blocks_(options.blocks),
@@ -114,7 +110,7 @@ class MemoryText {
     begin("Most memory at a time");
     each(account_.devices, [&](const Reading& row) {
       output_.line("  device " + row.text("device") + ": " + bytes_text(row.number("peak_bytes")) +
-                   " (" + counted(row.number("peak_bytes"), "byte") + ") at " +
+                   " (" + count_of(row.number("peak_bytes"), "byte") + ") at " +
                    format_moment(row.number("relative_peak_time_ns")) + ", of all processes");
     });
     heading({"Peak", "Bytes", "At", "Allocations", "Allocated", "In the end"}, "Memory");
@@ -131,12 +127,12 @@ class MemoryText {
       unseen += Reading(account_.peaks, row).number("unseen_releases");
     }
     if (unknown > 0) {
-      output_.line("  " + counted(unknown, "release") +
+      output_.line("  " + count_of(unknown, "release") +
                    " of memory that was not there: allocated before collection began, or "
                    "released twice");
     }
     if (unseen > 0) {
-      output_.line("  " + counted(unseen, "allocation") +
+      output_.line("  " + count_of(unseen, "allocation") +
                    " at an address that was still allocated: the release has no record");
     }
   }
@@ -180,7 +176,7 @@ class MemoryText {
       const auto found = classes.find(name);
       if (found == classes.end()) continue;
       output_.line("  " + right_aligned(bytes_text(found->second.first), width) + "  " +
-                   counted(found->second.second, "allocation") + ": " + name + " (" + meaning +
+                   count_of(found->second.second, "allocation") + ": " + name + " (" + meaning +
                    ")");
     }
     if (!table.rows.empty()) {
@@ -284,7 +280,7 @@ class MemoryText {
       if (!account_.failed_calls.rows.empty()) break;  // already printed with their sizes
       const Reading row(account_.failures, each);
       say("process " + std::to_string(row.number("process_id")) + ": " + row.text("function") +
-          " found no memory " + counted(row.number("failures"), "time") + ", first at " +
+          " found no memory " + count_of(row.number("failures"), "time") + ", first at " +
           format_moment(row.number("relative_first_time_ns")) + ", when the process had " +
           bytes_text(row.number("in_use_bytes")) + " of device memory");
     }
@@ -299,7 +295,7 @@ class MemoryText {
             " after the last");
       }
       if (row.number("steady_allocations") > 0) {
-        say(process + counted(row.number("steady_allocations"), "allocation") + " (" +
+        say(process + count_of(row.number("steady_allocations"), "allocation") + " (" +
             bytes_text(row.number("steady_bytes")) +
             ") without a pool after the first step: each waits for the device");
       }
@@ -311,9 +307,9 @@ class MemoryText {
       say(pool + "at most " + bytes_text(row.number("reserved_peak_bytes")) + " reserved, " +
           bytes_text(row.number("used_peak_bytes")) + " used, " +
           bytes_text(row.number("unused_peak_bytes")) + " reserved and not used; " +
-          counted(row.number("trims"), "trim") + ", reserved memory went back " +
-          counted(row.number("shrinks"), "time") + " and grew again " +
-          counted(row.number("regrowths"), "time") +
+          count_of(row.number("trims"), "trim") + ", reserved memory went back " +
+          count_of(row.number("shrinks"), "time") + " and grew again " +
+          count_of(row.number("regrowths"), "time") +
           (row.number("destroyed") != 0
                ? std::string("; destroyed")
                : "; " + bytes_text(row.number("end_reserved_bytes")) + " reserved in the end"));
@@ -438,14 +434,14 @@ std::string out_of_memory_text(const Account& account) {
   }
   text += names.empty() ? "" : names + ")";
   if (calls.rows.size() > 1) {
-    text += "; " + counted(static_cast<std::int64_t>(calls.rows.size() - 1), "call") +
+    text += "; " + count_of(static_cast<std::int64_t>(calls.rows.size() - 1), "call") +
             " more found none";
   }
   return text;
 }
 
 void print_memory(const Account& account, std::ostream& out, const MemorySections& sections,
-                  const Options& options) {
+                  const ReportOptions& options) {
   Output output(out, options);
   const bool all = sections.none();
   if (output.keyed()) {

@@ -23,6 +23,6 @@ std::size_t points_of(const MemorySections& sections, Layout layout);
 std::string out_of_memory_text(const memory::Account& account);
 
 void print_memory(const memory::Account& account, std::ostream& out, const MemorySections& sections,
-                  const Options& options);
+                  const ReportOptions& options);
 
 }  // namespace gpuprof::report

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <queue>
 #include <tuple>
-#include <unordered_map>
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/read/blob.hpp"

@@ -1,11 +1,9 @@
 // The user's options for reports.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "libprof/read/profile.hpp"
 #include "libprof/report/number.hpp"
@@ -31,7 +29,7 @@ struct CpuOptions {
   bool by_thread = false;
 };
 
-struct Options {
+struct ReportOptions {
   // The chosen reports, by option name ("print-gpu-trace"); empty: the summary.
   std::set<std::string> chosen = {};
   Layout layout = Layout::text;

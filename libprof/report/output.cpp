@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <utility>
 
 #include "libprof/base/json_text.hpp"
 #include "libprof/base/printable.hpp"
@@ -17,7 +16,7 @@ std::int64_t steady_ns() {
 
 }  // namespace
 
-Output::Output(std::ostream& stream, const Options& options)
+Output::Output(std::ostream& stream, const ReportOptions& options)
     : stream_(stream),
       plain_(stream),
       layout_(options.layout),

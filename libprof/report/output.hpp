@@ -18,7 +18,7 @@ namespace gpuprof::report {
 
 class Output {
  public:
-  Output(std::ostream& stream, const Options& options);
+  Output(std::ostream& stream, const ReportOptions& options);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <numeric>
 #include <utility>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/report/code_places.hpp"
 #include "libprof/report/measured_kernels.hpp"
 #include "libprof/report/pc_samples.hpp"
@@ -120,13 +120,6 @@ Result read_functions(Session& session) {
 
 constexpr int reason_width = 13, total_width = 8;
 
-std::string hexadecimal(std::int64_t number) {
-  std::array<char, 24> text{};
-  const int length =
-      std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(number));
-  return {text.data(), static_cast<std::size_t>(length)};
-}
-
 std::string line(const Output& output, std::string_view pc, const Samples& samples) {
   constexpr std::uint64_t exponent_from = 100'000'000;
   if (output.csv()) {
@@ -192,17 +185,12 @@ void print_functions(Session& session, const Result& result) {
     for (const std::int64_t pc : addresses) {
       output.line(line(output, hexadecimal(pc), launch.by_pc.at(pc)));
     }
-    if (const std::size_t rest = launch.by_pc.size() - addresses.size(); rest > 0) {
-      say_of_the_rest(output, rest, rest == 1 ? "address" : "addresses");
-    }
+    say_of_the_rest(output, launch.by_pc.size(), addresses.size(), "address", "addresses");
     const Samples total = launch.total();
     output.line(line(output, "Total", total));
     output.line("Total Samples: " + std::to_string(all(total)));
   }
-  if (result.launches.size() > most) {
-    const std::size_t rest = result.launches.size() - most;
-    say_of_the_rest(output, rest, rest == 1 ? "function" : "functions");
-  }
+  say_of_the_rest(output, result.launches.size(), most, "function", "functions");
   output.line("Dropped Samples: " + std::to_string(result.dropped));
 }
 

@@ -52,9 +52,7 @@ void PlainCsv::row(std::vector<std::string> fields) {
 
 void PlainCsv::print_names() {
   if (std::exchange(printed_, true)) return;
-  std::string line;
-  for (const std::string& name : names_) line += (line.empty() ? "" : ",") + csv_field(name);
-  out_ << line << '\n';
+  out_ << joined(names_, ",", csv_field) << '\n';
   for (const auto& fields : kept_) print_row(fields);
   kept_.clear();
 }

@@ -1,7 +1,6 @@
 // Device counters over time, for the reports: reads table PM_SAMPLE one metric at a time.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>

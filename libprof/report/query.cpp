@@ -81,18 +81,11 @@ std::string shortened(double value, int digits) {
 
 bool is_number(Type type) { return type == Type::integer || type == Type::real; }
 
-bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }  // in UTF-8
-
-std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return !continues(c); }));
-}
-
 void cut(std::string& text, std::size_t most) {
   if (text.size() <= most || characters(text) <= most) return;
   std::size_t bytes = 0;
   for (std::size_t count = 0; bytes < text.size(); ++bytes) {
-    if (!continues(text[bytes]) && ++count == most) break;
+    if (!continues_character(text[bytes]) && ++count == most) break;
   }
   text.resize(bytes);
   text += "…";

@@ -1,7 +1,6 @@
 #include "libprof/report/report.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "libprof/base/printable.hpp"
 #include "libprof/report/all_reports.hpp"
@@ -123,7 +122,7 @@ bool stands_alone(const Session& session) {
 }
 
 // C++ names: nvprof's style in nvprof's layouts, unambiguous ones in our own.
-NameStyle name_style(const Options& options) {
+NameStyle name_style(const ReportOptions& options) {
   if (options.names) return *options.names;
   const bool ours = options.layout == Layout::json || options.layout == Layout::plain_csv ||
                     options.statistics || std::ranges::any_of(reports(), [&](const Report* report) {
@@ -167,7 +166,7 @@ bool shows_section(const Session& session, const Report& report) {
   return std::ranges::find(chosen, &report) != chosen.end();
 }
 
-std::string wrong_combination(const Options& options) {
+std::string wrong_combination(const ReportOptions& options) {
   bool summary = false, trace = false, top = false;
   std::string_view missing;
   for (const Report* report : reports()) {
@@ -192,7 +191,7 @@ std::string wrong_combination(const Options& options) {
   return std::string(missing);
 }
 
-Collected collected_for(const Options& options) {
+Collected collected_for(const ReportOptions& options) {
   Collected all;
   for (const Report* report : reports()) {
     if (!options.chosen.contains(std::string(report->option))) continue;
@@ -205,7 +204,7 @@ Collected collected_for(const Options& options) {
   return all;
 }
 
-void print_reports(store::Database& database, std::ostream& out, const Options& options) {
+void print_reports(store::Database& database, std::ostream& out, const ReportOptions& options) {
   Output output(out, options);
   Session session(database, options, output, name_style(options));
   check_devices(session);

@@ -5,7 +5,6 @@
 // excludes, what it needs and what a run collects for it.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -80,9 +79,9 @@ std::span<const Report* const> reports();
 
 // Why the chosen reports cannot be combined with each other or with other options; empty if they
 // can.
-std::string wrong_combination(const Options& options);
+std::string wrong_combination(const ReportOptions& options);
 // What a run must collect for the chosen reports.
-Collected collected_for(const Options& options);
+Collected collected_for(const ReportOptions& options);
 
 // The chosen sections of the summary, in order; empty for a summary per GPU.
 std::vector<const Report*> chosen_sections(const Session& session);
@@ -94,6 +93,6 @@ bool shows_section(const Session& session, const Report& report);
 
 // Prints what `options` chose, in one read transaction, so that the result is consistent while
 // another process writes. Missing tables count as empty.
-void print_reports(store::Database& database, std::ostream& out, const Options& options);
+void print_reports(store::Database& database, std::ostream& out, const ReportOptions& options);
 
 }  // namespace gpuprof::report

@@ -1,6 +1,5 @@
 #include "libprof/report/report_table.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>

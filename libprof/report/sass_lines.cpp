@@ -10,20 +10,20 @@
 namespace gpuprof::report {
 namespace {
 
-struct Source {
+struct SassTable {
   SassSection section;
   std::string_view kind;
   std::string_view counted;
   std::string_view beside;
 };
 constexpr std::array sources{
-    Source{SassSection::instructions, "INSTRUCTION_EXECUTION", "threadsExecuted",
-           "notPredOffThreadsExecuted"},
-    Source{SassSection::branches, "BRANCH", "diverged", "0"},
-    Source{SassSection::global_accesses, "GLOBAL_ACCESS", "l2_transactions",
-           "theoreticalL2Transactions"},
-    Source{SassSection::shared_accesses, "SHARED_ACCESS", "sharedTransactions",
-           "theoreticalSharedTransactions"},
+    SassTable{SassSection::instructions, "INSTRUCTION_EXECUTION", "threadsExecuted",
+              "notPredOffThreadsExecuted"},
+    SassTable{SassSection::branches, "BRANCH", "diverged", "0"},
+    SassTable{SassSection::global_accesses, "GLOBAL_ACCESS", "l2_transactions",
+              "theoreticalL2Transactions"},
+    SassTable{SassSection::shared_accesses, "SHARED_ACCESS", "sharedTransactions",
+              "theoreticalSharedTransactions"},
 };
 
 }  // namespace
@@ -61,7 +61,7 @@ SassLines::SassLines(Session& session) {
   FunctionNames names(session);
   const SourcePlaces places(session);
   std::map<std::int64_t, SassFunction> found;  // by name
-  for (const Source& source : sources) {
+  for (const SassTable& source : sources) {
     const std::string table = reading::table_name(source.kind);
     session.output().progress("reading " + table);
     auto rows =
@@ -93,8 +93,8 @@ SassLines::SassLines(Session& session) {
 }
 
 bool has_sass_metrics(Session& session) {
-  return std::ranges::any_of(sources,
-                             [&](const Source& source) { return session.has_rows(source.kind); });
+  return std::ranges::any_of(
+      sources, [&](const SassTable& source) { return session.has_rows(source.kind); });
 }
 
 }  // namespace gpuprof::report

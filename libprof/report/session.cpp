@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "libprof/base/text.hpp"
 #include "schema/traits.hpp"
 
 namespace gpuprof::report {
@@ -29,7 +30,8 @@ schema::MetricKind kind_of_metric(std::string_view unit, bool is_event) {
   return unit == "byte/s" || unit == "bytes/s" ? throughput : real;
 }
 
-Session::Session(store::Database& database, const Options& options, Output& output, NameStyle names)
+Session::Session(store::Database& database, const ReportOptions& options, Output& output,
+                 NameStyle names)
     : Profile(database, options.filter, names,
               [&output](std::string_view what) { output.progress(what); }),
       options_(options),
@@ -148,8 +150,7 @@ void Session::report_skipped() {
                     " too long to search for what --kernels says, and counts as another.");
   }
   for (const auto& [what, count] : skipped_) {
-    output_.warning(std::to_string(count) + (count == 1 ? " record" : " records") +
-                    " skipped: " + what + ".");
+    output_.warning(count_of(count, "record") + " skipped: " + what + ".");
   }
 }
 

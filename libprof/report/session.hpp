@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "libprof/read/profile.hpp"
 #include "libprof/report/options.hpp"
@@ -45,9 +44,9 @@ schema::MetricKind kind_of_metric(std::string_view unit, bool is_event);
 // Not thread-safe.
 class Session : public reading::Profile {
  public:
-  Session(store::Database& database, const Options& options, Output& output, NameStyle names);
+  Session(store::Database& database, const ReportOptions& options, Output& output, NameStyle names);
 
-  const Options& options() const { return options_; }
+  const ReportOptions& options() const { return options_; }
   Output& output() { return output_; }
   bool chosen(std::string_view option) const {
     return options_.chosen.contains(std::string(option));
@@ -74,7 +73,7 @@ class Session : public reading::Profile {
  private:
   Oddities count_oddities(const std::string& kind);
 
-  const Options& options_;
+  const ReportOptions& options_;
   Output& output_;
   std::optional<std::map<std::int64_t, NamedMetric>> named_metrics_;
   std::map<std::string, std::int64_t> skipped_;

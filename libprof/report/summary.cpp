@@ -1,11 +1,9 @@
 #include "libprof/report/summary.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "libprof/base/percentiles.hpp"
-#include "libprof/base/saturating.hpp"
 #include "libprof/report/report_table.hpp"
 
 namespace gpuprof::report {

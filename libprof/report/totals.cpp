@@ -1,8 +1,6 @@
 #include "libprof/report/totals.hpp"
 
-#include <span>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "libprof/base/saturating.hpp"

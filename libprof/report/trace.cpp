@@ -8,7 +8,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/report/number.hpp"
 #include "libprof/report/totals.hpp"
-#include "libprof/report/trace/sources.hpp"
+#include "libprof/report/trace/source.hpp"
 #include "schema/traits.hpp"
 
 namespace gpuprof::report {

@@ -1,7 +1,6 @@
 #include "libprof/sample/device_sampler.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>

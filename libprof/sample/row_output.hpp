@@ -3,7 +3,6 @@
 // Any thread; one sends at a time.
 #pragma once
 
-#include <cstdint>
 #include <mutex>
 
 #include "libprof/collect/channel.hpp"

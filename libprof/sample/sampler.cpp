@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>

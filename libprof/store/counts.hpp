@@ -1,4 +1,6 @@
-// Counters kept while a run is loaded: per process and table for STATISTIC, plus totals.
+// Counters kept while a run is loaded: per process and table for STATISTIC, plus totals. Changes
+// since the last commit are held until the next one, so neither memory nor the cost of a commit
+// grows with the number of processes.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +8,10 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "libprof/store/sqlite.hpp"
-#include "libprof/store/statistic_writer.hpp"
 #include "schema/statistics.hpp"
 
 namespace gpuprof::store {
@@ -36,13 +38,14 @@ struct LoadTotals {
 };
 
 // Part of the loader, on its thread. Process 0 is the launcher; `kind` is a table or empty.
+// Processes that had the same id one after the other share their rows: values add up.
 class Counts {
  public:
   // Values reported by a stream, by kind and name.
   using Told = std::map<std::pair<std::string, std::string>, std::int64_t>;
 
   // The database must outlive this object.
-  explicit Counts(Database& database) : writer_(database) {}
+  explicit Counts(Database& database) : database_(database) {}
 
   void add_process() { ++totals_.processes; }
   // Adds `more` to the statistic.
@@ -58,8 +61,8 @@ class Counts {
   // Sets a total counted by the launcher.
   void set_own(schema::StatisticName statistic, std::uint64_t value);
 
-  // Call inside a transaction.
-  void write() { writer_.write(); }
+  // Call inside a transaction. Holds no statement afterwards.
+  void write();
 
   const LoadTotals& totals() const { return totals_; }
 
@@ -67,7 +70,9 @@ class Counts {
   void change(std::int64_t process_id, std::string_view kind, std::string_view name,
               std::int64_t difference);
 
-  StatisticWriter writer_;
+  using Key = std::tuple<std::int64_t, std::string, std::string>;
+  Database& database_;
+  std::map<Key, std::int64_t, std::less<>> changes_;
   LoadTotals totals_;
   std::map<std::string, std::int64_t, std::less<>> own_;  // last values from the launcher
 };

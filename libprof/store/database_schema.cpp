@@ -13,6 +13,11 @@ namespace gpuprof::store {
 namespace {
 
 constexpr std::int64_t small_page = 512;
+constexpr std::int64_t small_file = std::int64_t{4} << 20;
+
+std::int64_t page_size(Database& database) {
+  return database.integer("PRAGMA page_size").value_or(0);
+}
 
 void write_docs(Database& database) {
   Statement table =
@@ -154,12 +159,12 @@ void create_words(Database& database) {
   write_words(database);
 }
 
+bool is_small(Database& database) {
+  return page_size(database) * database.integer("PRAGMA page_count").value_or(0) <= small_file;
+}
+
 void use_small_pages(Database& database) {
-  constexpr std::int64_t small_file = std::int64_t{4} << 20;
-  const std::int64_t page = database.integer("PRAGMA page_size").value_or(0);
-  if (page <= small_page || page * database.integer("PRAGMA page_count").value_or(0) > small_file) {
-    return;
-  }
+  if (page_size(database) <= small_page || !is_small(database)) return;
   try {
     database.rebuild(small_page);
   } catch (const DatabaseError&) {

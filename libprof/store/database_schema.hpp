@@ -38,7 +38,10 @@ std::optional<std::string> own_table_sql(std::string_view name, bool ours,
 // those of the view COLUMN_DOC. They must not exist yet.
 void create_words(Database& database);
 
-// Rebuilds files below 4 MiB with small pages: most of a small file is nearly empty pages, one for
+// Whether the database has at most 4 MiB.
+bool is_small(Database& database);
+
+// Rebuilds small files with small pages: most of a small file is nearly empty pages, one for
 // each table. Does nothing if another process has the file open. Call outside a transaction,
 // without a write-ahead log.
 void use_small_pages(Database& database);

@@ -54,8 +54,6 @@ std::string_view blob_of(sqlite3_value* value) {
                : std::string_view();
 }
 
-bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }  // UTF-8
-
 // Linear in both lengths; std::string_view::find takes their product.
 std::size_t find(std::string_view text, std::string_view part, std::size_t from = 0) {
   if (from > text.size()) return text.npos;
@@ -73,7 +71,7 @@ void instr(sqlite3_context* call, int, sqlite3_value** values) {
   const std::size_t at = part.empty() ? 0 : find(text, part);
   if (at == text.npos) return sqlite3_result_int(call, 0);
   const std::string_view before = text.substr(0, at);
-  const auto inside = bytes ? 0 : std::ranges::count_if(before, continues);
+  const auto inside = bytes ? 0 : std::ranges::count_if(before, continues_character);
   sqlite3_result_int64(call, static_cast<std::int64_t>(at) - inside + 1);
 }
 
@@ -95,13 +93,15 @@ class Characters {
 
   static std::string_view first(std::string_view text) {
     std::size_t size = 1;
-    while (leads(text[0]) && size < longest && size < text.size() && continues(text[size])) ++size;
+    while (leads(text[0]) && size < longest && size < text.size() &&
+           continues_character(text[size]))
+      ++size;
     return text.substr(0, size);
   }
   static std::string_view last(std::string_view text) {
     for (std::size_t size = 2; size <= std::min(longest, text.size()); ++size) {
       const std::size_t at = text.size() - size;
-      if (!continues(text[at + 1])) break;
+      if (!continues_character(text[at + 1])) break;
       if (leads(text[at])) return text.substr(at);
     }
     return text.substr(text.size() - 1);

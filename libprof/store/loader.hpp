@@ -82,7 +82,14 @@ class Loader {
   // A message from the launcher about what it counted.
   void explain(schema::StatisticName statistic, std::string_view text);
 
+  struct Samples {
+    std::int64_t samples = 0;  // of counters
+    std::int64_t gaps = 0;     // between these
+    std::int64_t pc_samples = 0;
+  };
+
   const LoadTotals& totals() const { return counts_.totals(); }
+  const Samples& samples() const { return samples_; }  // after finish()
   // After finish(): another process has the file open, so its log remains next to it for now.
   bool still_open() const { return still_open_; }
   Database& database() { return database_; }
@@ -125,6 +132,7 @@ class Loader {
   // `patience`.
   bool leave_log(std::chrono::milliseconds patience);
   void derive();
+  void count_samples();
   bool hurried() const { return options_.hurried && options_.hurried(); }
   // Null: the block is dropped and counted.
   StreamTables::Writer* writer_for(Process& process, const wire::Block& block);
@@ -138,6 +146,7 @@ class Loader {
   LoaderOptions options_;
   bool in_transaction_ = false;
   bool still_open_ = false;
+  Samples samples_;
   std::string_view doing_;  // during finish()
   std::map<std::uint32_t, std::unique_ptr<Process>> processes_;
   std::unique_ptr<StreamTables> tables_;

@@ -115,6 +115,20 @@ void Loader::derive() {
   diagnostics_.tell_of_run("", schema::Severity::notice, problem);
 }
 
+void Loader::count_samples() {
+  const auto statistic = [&](std::string_view name) {
+    Statement sum = database_.prepare("SELECT sum(value) FROM STATISTIC WHERE name = ?1");
+    return sum.bind(1, name).step() ? sum.integer(0) : 0;
+  };
+  try {
+    samples_ = {.samples = statistic("pm_samples"),
+                .gaps = database_.integer("SELECT count(*) FROM PM_GAP").value_or(0),
+                .pc_samples = statistic("pc_samples")};
+  } catch (const DatabaseError& error) {
+    if (!error.of_statement()) throw;  // a sum of forged values may overflow
+  }
+}
+
 void Loader::finish() {
   commit();
   const bool paired = unless_hurried([this] { pair_ranges(); });
@@ -127,8 +141,9 @@ void Loader::finish() {
   strings_.reset();
   // What follows runs much faster on a single file. Another process may have it open.
   still_open_ = !leave_log(std::chrono::milliseconds(200));
-  // What SQLite sorts from here on may not fit into memory.
-  database_.execute("PRAGMA temp_store = FILE");
+  // What SQLite sorts from here on may not fit into memory. With this statement SQLite discards the
+  // schema it has parsed, which takes a tenth of a short run.
+  if (!is_small(database_)) database_.execute("PRAGMA temp_store = FILE");
   const bool whole = unless_hurried([this] { derive(); }) && paired;
   begin();
   if (before_zero_ < INT64_MAX) {
@@ -146,6 +161,7 @@ void Loader::finish() {
   // If a reader still has the file open, everything is in the file and its log; SQLite folds the
   // log in when the last one closes it. Until then only tools older than SQLite 3.7 cannot read it.
   still_open_ = still_open_ && !leave_log(std::chrono::seconds(2));
+  count_samples();  // before SQLite has to parse the schema of a rebuilt file
   if (!still_open_) use_small_pages(database_);
 }
 

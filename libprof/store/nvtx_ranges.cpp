@@ -1,6 +1,5 @@
 #include "libprof/store/nvtx_ranges.hpp"
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>

@@ -2,9 +2,7 @@
 
 #include <sqlite3.h>
 
-#include <bit>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <new>

@@ -3,7 +3,6 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <exception>
 #include <thread>
 #include <utility>
 
@@ -37,10 +36,8 @@ std::string row_id_name(Database& database, const std::string& table) {
   if (!stored.bind(1, table).step()) return {};
   const auto columns = database.columns(table);
   for (const char* name : {"_rowid_", "rowid", "oid"}) {
-    const bool is_column = std::ranges::any_of(
-        columns, [&](const Database::Column& column) { return same_name(column.name, name); });
     // An error if the table is WITHOUT ROWID.
-    if (!is_column &&
+    if (!find_named(columns, name) &&
         sqlite3_table_column_metadata(database.handle(), "main", table.c_str(), name, nullptr,
                                       nullptr, nullptr, nullptr, nullptr) == SQLITE_OK) {
       return name;
@@ -91,7 +88,7 @@ void RowReading::read(std::int64_t first, std::int64_t last) {
 // False: `visit` has thrown.
 bool RowReading::take(sqlite3_value** values) {
   try {
-    visit_(Row(values));
+    visit_(ScannedRow(values));
     return true;
   } catch (...) {
     thrown_ = std::current_exception();
@@ -99,7 +96,7 @@ bool RowReading::take(sqlite3_value** values) {
   }
 }
 
-ValueType Row::type(int index) const {
+ValueType ScannedRow::type(int index) const {
   switch (sqlite3_value_type(values_[index])) {
     case SQLITE_INTEGER: return ValueType::integer;
     case SQLITE_FLOAT: return ValueType::real;
@@ -109,19 +106,21 @@ ValueType Row::type(int index) const {
   }
 }
 
-bool Row::is_null(int index) const { return sqlite3_value_type(values_[index]) == SQLITE_NULL; }
+bool ScannedRow::is_null(int index) const {
+  return sqlite3_value_type(values_[index]) == SQLITE_NULL;
+}
 
-std::int64_t Row::integer(int index) const { return sqlite3_value_int64(values_[index]); }
+std::int64_t ScannedRow::integer(int index) const { return sqlite3_value_int64(values_[index]); }
 
-double Row::real(int index) const { return sqlite3_value_double(values_[index]); }
+double ScannedRow::real(int index) const { return sqlite3_value_double(values_[index]); }
 
-std::string_view Row::text(int index) const {
+std::string_view ScannedRow::text(int index) const {
   const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(values_[index]));
   const auto size = static_cast<std::size_t>(sqlite3_value_bytes(values_[index]));
   return text ? std::string_view(text, size) : std::string_view();
 }
 
-std::span<const std::byte> Row::blob(int index) const {
+std::span<const std::byte> ScannedRow::blob(int index) const {
   const auto* bytes = static_cast<const std::byte*>(sqlite3_value_blob(values_[index]));
   return {bytes, static_cast<std::size_t>(sqlite3_value_bytes(values_[index]))};
 }

@@ -19,9 +19,9 @@ namespace gpuprof::store {
 enum class ValueType { null, integer, real, text, blob };
 
 // The values of one row, indexed as requested. Valid during the visit.
-class Row {
+class ScannedRow {
  public:
-  explicit Row(sqlite3_value** values) : values_(values) {}
+  explicit ScannedRow(sqlite3_value** values) : values_(values) {}
 
   ValueType type(int index) const;  // as stored
   // SQLite converts: NULL is 0 or empty, the text '18' is the integer 18.
@@ -44,7 +44,7 @@ std::string row_id_name(Database& database, const std::string& table);
 // thread. An exception from `visit` ends the reading and is rethrown.
 class RowReading {
  public:
-  using Visit = std::function<void(Row)>;
+  using Visit = std::function<void(ScannedRow)>;
 
   // `columns`: SQL expressions, at least one. `row_id`: from row_id_name(); empty: all rows are
   // read, in any order. `own`: nobody else uses the connection, so an SQL function may visit the

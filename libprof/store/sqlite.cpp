@@ -104,6 +104,11 @@ std::string_view Statement::column_name(int index) const {
   return sqlite3_column_name(statement_, index);
 }
 
+std::string_view Statement::declared_type(int index) const {
+  const char* type = sqlite3_column_decltype(statement_, index);
+  return type ? type : std::string_view();
+}
+
 bool Statement::is_null(int index) const {
   return sqlite3_column_type(statement_, index) == SQLITE_NULL;
 }
@@ -291,8 +296,8 @@ std::vector<Database::Column> Database::columns(std::string_view table, std::str
 
 bool Database::has_column(std::string_view table, std::string_view column,
                           std::string_view schema) {
-  return std::ranges::any_of(columns(table, schema),
-                             [&](const Column& each) { return same_name(each.name, column); });
+  const auto all = columns(table, schema);
+  return find_named(all, column) != nullptr;
 }
 
 bool Database::has_index(std::string_view table, std::string_view column) {

@@ -86,6 +86,10 @@ class Statement {
 
   int column_count() const;
   std::string_view column_name(int index) const;
+  // The declared type of the table column that this result column shows, e.g. "INTEGER"; empty if
+  // the column is computed or has no declared type. Known before there are rows, and valid as long
+  // as the statement.
+  std::string_view declared_type(int index) const;
   bool is_null(int index) const;
   std::int64_t integer(int index) const;
   double real(int index) const;

@@ -193,9 +193,7 @@ StreamTables::Writer* StreamTables::writer_for(const wire::WireTable& table,
   // The space sets it apart from any name that a stream can use.
   const std::string source_name = "rows " + std::to_string(writers_.size());
   create_row_source(database_, source_name, writer->source, names);
-  std::string in_order;
-  for (const std::string& name : names)
-    in_order += (in_order.empty() ? "" : ", ") + quoted_name(name);
+  const std::string in_order = joined(names, ", ", quoted_name);
   // A key that already exists can only be forged: the row is skipped.
   writer->insert =
       database_.prepare("INSERT OR IGNORE INTO main." + quoted_name(table.name) + "(" + in_order +

@@ -6,7 +6,6 @@
 // schema.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>

@@ -6,8 +6,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "libprof/read/profile.hpp"

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +13,7 @@
 
 namespace gpuprof::terminal {
 
-struct Options {
+struct TimelineOptions {
   reading::Moment from = {};
   reading::Moment to = {};
   std::size_t columns = 100;  // upper limit; at least 10
@@ -55,7 +54,7 @@ struct Timeline {
 };
 
 // `check` is called now and then and may throw. Memory does not depend on how much the GPUs did.
-Timeline read(store::Database& database, const Options& options,
+Timeline read(store::Database& database, const TimelineOptions& options,
               const std::function<void()>& check);
 
 // Characters of a line before the time columns.

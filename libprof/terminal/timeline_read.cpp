@@ -234,7 +234,7 @@ std::vector<Ranges> read_ranges(store::Database& database, const Scale& scale,
 
 }  // namespace
 
-Timeline read(store::Database& database, const Options& options,
+Timeline read(store::Database& database, const TimelineOptions& options,
               const std::function<void()>& check) {
   reading::Tables tables(database);
   const std::int64_t zero = reading::zero_of_run(tables).value_or(0);

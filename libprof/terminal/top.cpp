@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "libprof/base/printable.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/report/number.hpp"
@@ -27,13 +28,8 @@ std::string duration(double ns) {
 std::string cut(const std::string& name, std::size_t most) {
   const std::string plain = printable(name);
   if (plain.size() <= most || most < 4) return plain.substr(0, most);
-  const auto inside = [&](std::size_t at) {
-    return (static_cast<unsigned char>(plain[at]) & 0xc0) == 0x80;
-  };
-  std::size_t head = (most - 3) * 3 / 5, tail = plain.size() - (most - 3 - head);
-  while (head > 0 && inside(head)) --head;
-  while (tail < plain.size() && inside(tail)) ++tail;
-  return plain.substr(0, head) + "..." + plain.substr(tail);
+  const std::size_t head = (most - 3) * 3 / 5;
+  return without_middle(plain, head, most - 3 - head, "...");
 }
 
 }  // namespace

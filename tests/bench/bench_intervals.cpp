@@ -14,9 +14,8 @@
 #include <vector>
 
 #include "libprof/compute/intervals/busy.hpp"
-#include "libprof/compute/intervals/depth.hpp"
 #include "libprof/compute/intervals/innermost.hpp"
-#include "libprof/compute/intervals/sets.hpp"
+#include "libprof/compute/intervals/merged.hpp"
 
 using namespace gpuprof::intervals;
 
@@ -41,12 +40,36 @@ Intervals make(std::size_t count, unsigned seed) {
 // What each way found, so that none is left out by the compiler and all can be compared.
 using Work = std::function<std::int64_t()>;
 
-std::int64_t total(IntervalSource& source) {
-  std::int64_t sum = 0;
-  for (Columns chunk = source.next(); !chunk.empty(); chunk = source.next()) {
-    for (std::size_t i = 0; i < chunk.size(); ++i) sum += chunk.end[i] - chunk.begin[i];
+std::int64_t length_of_union(const Intervals& all) {
+  Busy busy;
+  for (std::size_t i = 0; i < all.size(); ++i) busy.add(all.begin[i], all.end[i]);
+  return busy.ns();
+}
+
+// A chunk at a time.
+class InMemory final : public IntervalSource {
+ public:
+  explicit InMemory(Columns all) : rest_(all) {}
+  Columns next() override {
+    const std::size_t count = std::min(chunk_size, rest_.size());
+    const Columns chunk = rest_.part(0, count);
+    rest_ = rest_.part(count, rest_.size() - count);
+    return chunk;
   }
-  return sum;
+
+ private:
+  Columns rest_;
+};
+
+// The length of the union of both, which are merged.
+std::int64_t length_of_both(const Intervals& one, const Intervals& other) {
+  InMemory first(one.columns()), second(other.columns());
+  Merged merged({&first, &second});
+  Busy busy;
+  for (Columns chunk = merged.next(); !chunk.empty(); chunk = merged.next()) {
+    for (std::size_t i = 0; i < chunk.size(); ++i) busy.add(chunk.begin[i], chunk.end[i]);
+  }
+  return busy.ns();
 }
 
 std::int64_t read_only(const Intervals& all) {
@@ -68,23 +91,6 @@ std::int64_t plain_union(const Intervals& all) {
   return sum;
 }
 
-std::int64_t plain_depth(const Intervals& all) {
-  std::vector<std::pair<std::int64_t, int>> changes;
-  changes.reserve(2 * all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    changes.emplace_back(all.begin[i], 1);
-    changes.emplace_back(all.end[i], -1);
-  }
-  std::ranges::sort(changes);
-  std::int64_t sum = 0, open = 0, last = 0;
-  for (const auto& [time, change] : changes) {
-    sum += open * (time - last);
-    last = time;
-    open += change;
-  }
-  return sum;
-}
-
 double seconds(const Work& work, std::int64_t& answer) {
   const auto begin = std::chrono::steady_clock::now();
   answer = work();
@@ -103,16 +109,6 @@ struct Way {
 int run(std::size_t count, int rounds) {
   const Intervals all = make(count, 1);
   const Intervals others = make(count, 2);
-  const Intervals union_of_others = [&] {
-    InMemory source(others.columns());
-    Union result(source);
-    return collect(result);
-  }();
-  const Intervals union_of_all = [&] {
-    InMemory source(all.columns());
-    Union result(source);
-    return collect(result);
-  }();
   Intervals ranges;  // 200 ranges of the outer kind in each million, 20 inner ones in each
   for (std::size_t i = 0; i + 5000 <= count; i += 5000) {
     ranges.add(all.begin[i], all.begin[i + 4999]);
@@ -121,57 +117,10 @@ int run(std::size_t count, int rounds) {
 
   std::vector<Way> ways;
   ways.push_back({"read both columns", count, [&] { return read_only(all); }, -1});
-  ways.push_back({"length of the union", count,
-                  [&] {
-                    InMemory source(all.columns());
-                    return busy(source);
-                  },
-                  -1});
-  ways.push_back({"union, a chunk at a time", count,
-                  [&] {
-                    InMemory source(all.columns());
-                    Union result(source);
-                    return total(result);
-                  },
-                  1});
+  ways.push_back({"length of the union", count, [&] { return length_of_union(all); }, -1});
   ways.push_back({"union, plainly", count, [&] { return plain_union(all); }, 1});
-  ways.push_back({"intersection of two unions", union_of_all.size() + union_of_others.size(),
-                  [&] {
-                    InMemory one(union_of_all.columns()), other(union_of_others.columns());
-                    Intersection both(one, other);
-                    return total(both);
-                  },
-                  -1});
-  ways.push_back({"difference of two unions", union_of_all.size() + union_of_others.size(),
-                  [&] {
-                    InMemory one(union_of_all.columns()), other(union_of_others.columns());
-                    Difference only(one, other);
-                    return total(only);
-                  },
-                  -1});
-  ways.push_back({"depth", count,
-                  [&] {
-                    InMemory source(all.columns());
-                    Depth depth(source);
-                    const auto at = time_at_depth(depth);
-                    std::int64_t sum = 0;
-                    for (std::size_t i = 0; i < at.size(); ++i) {
-                      sum += static_cast<std::int64_t>(i) * at[i];
-                    }
-                    return sum;
-                  },
-                  -1});
-  ways.push_back({"depth, plainly", count, [&] { return plain_depth(all); },
-                  static_cast<int>(ways.size()) - 1});
-  ways.push_back({"busy per window of 1 ms", union_of_all.size(),
-                  [&] {
-                    InMemory source(union_of_all.columns());
-                    const auto windows = busy_per_window(
-                        source, all.begin[0], 1'000'000,
-                        static_cast<std::size_t>((all.end.back() - all.begin[0]) / 1'000'000 + 1));
-                    return std::accumulate(windows.begin(), windows.end(), std::int64_t{0});
-                  },
-                  1});
+  ways.push_back(
+      {"two sources merged", 2 * count, [&] { return length_of_both(all, others); }, -1});
   ways.push_back({"innermost range", count,
                   [&] {
                     Innermost sweep(ranges.columns());

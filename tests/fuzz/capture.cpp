@@ -31,7 +31,7 @@ void load(const std::string& path, std::uint32_t number) {
   // Reports take longer than everything before.
   if (ways_at_a_time == 1 && number / 4 % 4 != 0) return;
   std::ostringstream text;
-  const report::Options options = options_of(number / 16);
+  const report::ReportOptions options = options_of(number / 16);
   report::print_reports(loader.database(), text, options);
   check_report(text.str(), options.layout);
 }

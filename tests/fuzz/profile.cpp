@@ -20,7 +20,7 @@
 namespace gpuprof::fuzz {
 namespace {
 
-void print(const std::string& path, const report::Options& options) {
+void print(const std::string& path, const report::ReportOptions& options) {
   reading::ProfileFile file(path);
   file.description();
   std::ostringstream text;

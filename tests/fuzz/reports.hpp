@@ -12,13 +12,13 @@
 namespace gpuprof::fuzz {
 
 // A selection of reports, with a layout, a unit and filters, all derived from the number.
-inline report::Options options_of(std::uint32_t number) {
+inline report::ReportOptions options_of(std::uint32_t number) {
   const auto take = [&number](std::uint32_t choices) {
     const std::uint32_t choice = number % choices;
     number = number / choices * 2654435761u ^ number >> 11;
     return choice;
   };
-  report::Options options;
+  report::ReportOptions options;
   constexpr report::Layout layouts[] = {report::Layout::json, report::Layout::csv,
                                         report::Layout::text};
   options.layout = layouts[take(3)];

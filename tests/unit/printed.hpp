@@ -9,7 +9,7 @@
 
 namespace gpuprof::test {
 
-inline std::string printed(store::Database& file, const report::Options& options = {}) {
+inline std::string printed(store::Database& file, const report::ReportOptions& options = {}) {
   std::ostringstream out;
   report::print_reports(file, out, options);
   return out.str();

@@ -114,7 +114,7 @@ void check_equal(const view::Model& read, const view::Model& stored, unsigned se
     CHECK(one.left_out == other.left_out);
     REQUIRE(one.rows.size() == other.rows.size());
     for (std::size_t r = 0; r < one.rows.size(); ++r) {
-      const view::Row &its = *one.rows[r], &same = *other.rows[r];
+      const view::TrackRow &its = *one.rows[r], &same = *other.rows[r];
       REQUIRE(its.size() == same.size());
       bool good = true;
       for (std::size_t i = 0; i < its.size(); ++i) {

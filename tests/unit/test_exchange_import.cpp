@@ -109,7 +109,7 @@ TEST_CASE("import: values that do not fit their column stay NULL") {
   importing::FrameWriter writer([&](wire::Frame frame) { frames.push_back(std::move(frame)); });
   importing::Process& process = *writer.process(7);
   {
-    importing::Row row = process.add(layout);
+    importing::ImportedRow row = process.add(layout);
     CHECK(row.set(0, 254));
     CHECK(!row.set(0, 255));  // stands for NULL
     CHECK(!row.set(0, -1));

@@ -14,8 +14,8 @@ using metrics::RunPlan;
 
 namespace {
 
-metrics::Options options(Replay replay) {
-  metrics::Options options;
+metrics::PlanOptions options(Replay replay) {
+  metrics::PlanOptions options;
   options.replay = replay;
   options.requests.push_back({.metrics = {"ipc", "dram_read_bytes", "flop_count_sp"}});
   options.requests.push_back({.metrics = {"tex_utilization"}, .kernels = "gemm"});
@@ -61,7 +61,7 @@ TEST_CASE("other modes take one run, and say what they cannot") {
   CHECK(together.config(0, 0).groups.size() == 2);  // one for each scope
   CHECK_THROWS_WITH(RunPlan(cupti, {"GH100"}, options(Replay::multiplex)),
                     Catch::Contains("multiplexing measures a launch once: tex_utilization"));
-  metrics::Options one_run = options(Replay::application);
+  metrics::PlanOptions one_run = options(Replay::application);
   one_run.one_run = true;
   CHECK_THROWS_WITH(RunPlan(cupti, {"GH100"}, one_run), Catch::Contains(" runs on GH100"));
 }

@@ -11,7 +11,7 @@ using gpuprof::report::CpuOptions;
 using gpuprof::report::CpuProfile;
 using gpuprof::report::Layout;
 using gpuprof::report::NameStyle;
-using gpuprof::report::Options;
+using gpuprof::report::ReportOptions;
 using gpuprof::store::Database;
 
 namespace {
@@ -63,7 +63,7 @@ Database memory(const std::string& sql) {
 // What follows the summary.
 std::string cpu(Database& database, CpuOptions cpu, Layout layout = Layout::text) {
   std::ostringstream out;
-  Options options;
+  ReportOptions options;
   options.chosen = {"print-api-summary"};
   options.layout = layout;
   options.names = NameStyle::modern;

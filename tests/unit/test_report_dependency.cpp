@@ -10,7 +10,7 @@
 
 using gpuprof::report::Layout;
 using gpuprof::report::NameStyle;
-using gpuprof::report::Options;
+using gpuprof::report::ReportOptions;
 using gpuprof::report::Unit;
 using gpuprof::store::Database;
 
@@ -353,7 +353,7 @@ constexpr auto stream_row = R"(
 )";
 
 // What --dependency-analysis prints.
-std::string report(const std::string& sql, Options options = {}) {
+std::string report(const std::string& sql, ReportOptions options = {}) {
   Database database(":memory:", Database::Mode::create);
   database.execute(sql);
   options.chosen.insert("dependency-analysis");
@@ -389,7 +389,7 @@ Critical path(%)  Critical path  Waiting time  Name
 
 TEST_CASE("the analysis of each record") {
   const std::string database = std::string(tables) + stream_row;
-  Options options{.chosen = {"print-dependency-analysis-trace"}};
+  ReportOptions options{.chosen = {"print-dependency-analysis-trace"}};
   CHECK(report(database, options) == R"(======== Dependency Analysis:
    Start  Duration  Critical path  Waiting time  Name
 1.0000us     500ns            0ns           0ns  cudaLaunchKernel_v7000

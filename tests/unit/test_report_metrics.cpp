@@ -16,8 +16,8 @@ using gpuprof::report::Measure;
 using gpuprof::report::MeasuredKernel;
 using gpuprof::report::MetricKind;
 using gpuprof::report::NameStyle;
-using gpuprof::report::Options;
 using gpuprof::report::Output;
+using gpuprof::report::ReportOptions;
 using gpuprof::report::Session;
 using gpuprof::report::Value;
 using gpuprof::report::value_text;
@@ -71,7 +71,7 @@ std::string metric(int id, const std::string& value, int correlation_id, int fla
 }
 
 // What is printed between "Profiling result:" and "Trace result:".
-std::string values(Database& database, Options options = {}) {
+std::string values(Database& database, ReportOptions options = {}) {
   std::ostringstream out;
   options.names = NameStyle::modern;
   gpuprof::report::print_reports(database, out, options);
@@ -81,7 +81,7 @@ std::string values(Database& database, Options options = {}) {
   return text.substr(begin.size(), text.find(end) - begin.size());
 }
 
-std::string all(Database& database, Options options = {}) {
+std::string all(Database& database, ReportOptions options = {}) {
   std::ostringstream out;
   options.names = NameStyle::modern;
   gpuprof::report::print_reports(database, out, options);
@@ -316,7 +316,7 @@ TEST_CASE("kernels and values are matched in one pass, whatever their order") {
     expected[{rows.integer(0), rows.integer(1)}] = static_cast<int>(rows.integer(2));
     matched += static_cast<int>(rows.integer(2));
   }
-  const Options options;
+  const ReportOptions options;
   std::ostringstream out;
   Output output(out, options);
   Session session(database, options, output, NameStyle::modern);
@@ -354,7 +354,7 @@ TEST_CASE("other traces become summaries; the GPU trace has a column per measure
               0         0         0                  fill   <OVERFLOW>                     -                      -           <INVALID>                -
 )");
   }
-  const Options csv{.chosen = {"print-gpu-trace"}, .layout = Layout::csv};
+  const ReportOptions csv{.chosen = {"print-gpu-trace"}, .layout = Layout::csv};
   CHECK(all(database, csv) == R"csv(======== Profiling result:
 "Device","Context","Stream","Kernel","Correlation_ID","gld_request","dram_read_throughput","l1_shared_utilization","sysmem_write_bytes","l2_tex_hit_rate"
 ,,,,,,GB/s,,,%
@@ -371,7 +371,7 @@ TEST_CASE("a filter of kernels leaves values of other kernels out, without a war
   Database database =
       memory(std::string(kernels) + events +
              "INSERT INTO CUPTI_ACTIVITY_KIND_EVENT VALUES(1, 2, 5, 0, 10), (2, 2, 8, 0, 12);");
-  Options options{.layout = Layout::csv};
+  ReportOptions options{.layout = Layout::csv};
   options.filter.kernels = "sor";
   CHECK(values(database, options) ==
         R"(======== Event result:

@@ -8,7 +8,7 @@
 #include "schema/nvtx.hpp"
 
 using gpuprof::report::Layout;
-using gpuprof::report::Options;
+using gpuprof::report::ReportOptions;
 using gpuprof::store::Database;
 
 namespace {
@@ -54,7 +54,7 @@ std::string launch(std::int64_t id, std::int64_t start, int thread, std::int64_t
   return sql;
 }
 
-std::string printed(const std::string& sql, const Options& options) {
+std::string printed(const std::string& sql, const ReportOptions& options) {
   Database database(":memory:", Database::Mode::create);
   database.execute(tables + sql);
   std::ostringstream out;
@@ -66,7 +66,7 @@ const std::string heading =
     "            Type  Time(%)      Time     Calls       Avg       Min       Max  Name\n";
 
 // What follows the summary, without the tables' headings.
-std::string ranges(const std::string& sql, Options options = {}) {
+std::string ranges(const std::string& sql, ReportOptions options = {}) {
   const std::string text = printed(sql, options);
   const auto place = text.find("======== NVTX result:\n");
   if (place == std::string::npos) return "";
@@ -81,8 +81,8 @@ std::string summary(const std::string& sql, int top = 0) {
   return printed(sql, {.chosen = {"print-nvtx-summary"}, .top = top});
 }
 
-const Options gpu{.chosen = {"print-gpu-summary"}};
-const Options api{.chosen = {"print-api-summary"}};
+const ReportOptions gpu{.chosen = {"print-gpu-summary"}};
+const ReportOptions api{.chosen = {"print-api-summary"}};
 
 }  // namespace
 
@@ -287,7 +287,7 @@ TEST_CASE("several processes: ids of ranges and threads are their own") {
 TEST_CASE("the time window is for the beginnings of ranges") {
   const std::string sql =
       range(1, 100, 200, thread1, 1) + range(2, 150, 300, thread1, 2) + launch(1, 160, 1, 7);
-  Options options = gpu;
+  ReportOptions options = gpu;
   options.filter.from = {20};
   const std::string text = ranges(sql, options);
   CHECK_THAT(text, Catch::Contains("Range \"inner\"") && !Catch::Contains("Range \"outer\""));
@@ -305,7 +305,7 @@ TEST_CASE("threads' ids may have been stored with a sign") {
 }
 
 TEST_CASE("JSON: the tables of a range say which range it is") {
-  Options options = gpu;
+  ReportOptions options = gpu;
   options.layout = Layout::json;
   CHECK_THAT(printed(range(1, 100, 200, thread1, 1, 4) + launch(1, 150, 1, 7), options),
              Catch::Contains(R"({"table":"summary","thread":"<unnamed>","thread_id":"1",)"
@@ -375,7 +375,7 @@ TEST_CASE("a range has what threads without one launched in it, as LAUNCH_RANGE 
   REQUIRE(again != std::string::npos);
   CHECK_THAT(text.substr(again), Catch::Contains("100.00%      40ns         1"));
   // As --kernels asks: nothing is said to be missing of what is there.
-  Options some;
+  ReportOptions some;
   some.filter.kernels = "axpy";
   CHECK_THAT(ranges(with_launch_ranges(), some), !Catch::Contains("No kernels were profiled"));
 }

@@ -37,7 +37,7 @@ store::Database samples(const std::string& more = {}) {
   return file;
 }
 
-std::string printed(store::Database& file, Options options = {}) {
+std::string printed(store::Database& file, ReportOptions options = {}) {
   options.chosen.insert("print-pm-sampling");
   return test::printed(file, options);
 }

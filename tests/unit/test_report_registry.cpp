@@ -10,7 +10,7 @@ using namespace gpuprof::report;
 
 namespace {
 
-Options chosen(std::set<std::string> options) { return {.chosen = std::move(options)}; }
+ReportOptions chosen(std::set<std::string> options) { return {.chosen = std::move(options)}; }
 
 }  // namespace
 
@@ -41,7 +41,7 @@ TEST_CASE("summaries and traces exclude one another, and nothing else does") {
       INFO(one->option << " " << other->option);
       const std::set phases{one->phase, other->phase};
       const bool wrong = phases == std::set{Phase::summary, Phase::trace};
-      const Options options = chosen({std::string(one->option), std::string(other->option)});
+      const ReportOptions options = chosen({std::string(one->option), std::string(other->option)});
       CHECK(wrong_combination(options).empty() == !wrong);
     }
   }
@@ -58,7 +58,7 @@ TEST_CASE("a report that needs another one says so") {
 
 TEST_CASE("the first rows are asked for where there are some to leave out") {
   const auto with_top = [](std::set<std::string> options) {
-    Options all = chosen(std::move(options));
+    ReportOptions all = chosen(std::move(options));
     all.top = 3;
     return wrong_combination(all).empty();
   };

@@ -49,7 +49,7 @@ store::Database counted(const std::string& more = {}) {
   return file;
 }
 
-std::string printed(store::Database& file, Options options = {}) {
+std::string printed(store::Database& file, ReportOptions options = {}) {
   options.chosen.insert("print-sass-metrics");
   return test::printed(file, options);
 }
@@ -179,7 +179,7 @@ TEST_CASE("source text stands below lines of SASS metrics") {
   std::ofstream(folder / "src/a.cu") << "first\n\tx = y[i];  // \x1b[31m\r\nthird";
   store::Database file = counted();
   CHECK_FALSE(has(printed(file), "x = y[i]"));
-  const Options options{.source = true, .source_root = folder / "src"};
+  const ReportOptions options{.source = true, .source_root = folder / "src"};
   CHECK(has(printed(file, options),
             "/src/a.cu:2\n" + std::string(43, ' ') + "| x = y[i];  // \\x1b[31m\n"));
 }

@@ -7,7 +7,7 @@
 
 using gpuprof::report::Layout;
 using gpuprof::report::NameStyle;
-using gpuprof::report::Options;
+using gpuprof::report::ReportOptions;
 using gpuprof::report::Unit;
 using gpuprof::store::Database;
 using gpuprof::test::printed;
@@ -179,7 +179,7 @@ Device "3"
      Temperature (C)         2       41.50       41.00       42.00
 ======== Warning: 2 records skipped: CUPTI_ACTIVITY_KIND_ENVIRONMENT with data that are not of 20 bytes.
 )t");
-  Options one_device;
+  ReportOptions one_device;
   one_device.filter.devices = {2};
   CHECK_THAT(printed(database, one_device), !Catch::Contains("Device \"3\""));
 }
@@ -222,7 +222,7 @@ TEST_CASE("OpenACC: inclusive times, constructs, and what is said when there is 
       (9, 1, 0, 7, 100, 200, 0, 1, 1, 1), (7, 16, 0, 7, 120, 150, 0, 1, 1, 1),
       (7, 77, 0, 7, 120, 150, 0, 1, 1, 1);
   )t");
-  Options options{.chosen = {"print-openacc-summary"}};
+  ReportOptions options{.chosen = {"print-openacc-summary"}};
   options.openacc_inclusive = true;
   options.openacc_constructs = true;
   CHECK(printed(database, options) == R"t(======== Profiling result:
@@ -241,7 +241,7 @@ TEST_CASE("OpenACC: the summary of each GPU has all records, --devices chooses t
   const std::string text = printed(database, {.chosen = {"print-summary-per-gpu"}});
   const std::string first = text.substr(0, text.find("\"V100 (1)\""));
   CHECK_THAT(first, Catch::Contains("acc_device_init") && Catch::Contains("acc_wait"));
-  Options second{.chosen = {"print-openacc-trace"}};
+  ReportOptions second{.chosen = {"print-openacc-trace"}};
   second.filter.devices = {1};
   CHECK_THAT(printed(database, second),
              Catch::Contains("acc_wait") && !Catch::Contains("acc_device_init"));
@@ -315,7 +315,7 @@ TEST_CASE("NVLink: speeds where units and digits change") {
 
 TEST_CASE("NVLink: what there is instead of a list") {
   Database database = memory(links);
-  const Options options{.chosen = {"print-nvlink-topology"}};
+  const ReportOptions options{.chosen = {"print-nvlink-topology"}};
   CHECK_THAT(printed(database, options), Catch::EndsWith("is not present in this system.\n"));
   database.execute(
       "INSERT INTO CUPTI_ACTIVITY_KIND_NVLINK "

@@ -12,7 +12,7 @@
 using gpuprof::report::ApiDomain;
 using gpuprof::report::Names;
 using gpuprof::report::NameStyle;
-using gpuprof::report::Options;
+using gpuprof::report::ReportOptions;
 using gpuprof::store::Database;
 
 namespace {
@@ -33,7 +33,7 @@ Database memory(const std::string& sql) {
   return database;
 }
 
-std::string summary(Database& database, Options options = {}) {
+std::string summary(Database& database, ReportOptions options = {}) {
   std::ostringstream out;
   options.names = NameStyle::modern;
   gpuprof::report::print_reports(database, out, options);
@@ -118,7 +118,7 @@ TEST_CASE("graphs as a whole and decompression are GPU work") {
   const std::string trace = summary(database, {.chosen = {"print-gpu-trace"}});
   CHECK_THAT(trace,
              Catch::Contains("[CUDA graph]") && Catch::Contains("[CUDA memory decompression]"));
-  const Options none{.chosen = {"print-gpu-summary"}, .filter = {.kernels = "axpy"}};
+  const ReportOptions none{.chosen = {"print-gpu-summary"}, .filter = {.kernels = "axpy"}};
   CHECK_THAT(summary(database, none), !Catch::Contains("[CUDA graph]"));
 }
 

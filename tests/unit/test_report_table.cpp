@@ -24,7 +24,7 @@ const std::vector<std::vector<Cell>> rows{
     {"b", std::int64_t{900}, Cell(), Cell(), 0.0, "", Cell()},
 };
 
-std::string printed(Options options) {
+std::string printed(ReportOptions options) {
   std::ostringstream text;
   Output output(text, options);
   print_table(output, "test", columns, rows);

@@ -7,7 +7,7 @@
 #include "libprof/report/report.hpp"
 
 using gpuprof::report::Layout;
-using gpuprof::report::Options;
+using gpuprof::report::ReportOptions;
 using gpuprof::report::Unit;
 using gpuprof::store::Database;
 
@@ -50,7 +50,7 @@ std::string kernel(int start, int end, long long correlation_id, int name) {
          std::to_string(name) + ")";
 }
 
-std::string trace(const std::string& sql, Options options) {
+std::string trace(const std::string& sql, ReportOptions options) {
   Database database(":memory:", Database::Mode::create);
   database.execute(std::string(tables) + sql);
   std::ostringstream out;
@@ -61,8 +61,8 @@ std::string trace(const std::string& sql, Options options) {
   return text.substr(0, text.find("\nRegs: "));
 }
 
-Options api() { return {.chosen = {"print-api-trace"}}; }
-Options gpu() { return {.chosen = {"print-gpu-trace"}}; }
+ReportOptions api() { return {.chosen = {"print-api-trace"}}; }
+ReportOptions gpu() { return {.chosen = {"print-gpu-trace"}}; }
 
 }  // namespace
 
@@ -181,7 +181,7 @@ TEST_CASE("an end of a range has the name of its start, also of one before the t
     40ns         -  [Range end] solver (Domain: <unnamed>)
     50ns         -  [Range end] (null) (Domain: <unnamed>)
 )");
-  Options options = api();
+  ReportOptions options = api();
   options.filter.from = {25};
   CHECK(trace(sql, options) == heading + R"(    30ns         -  [Range end] loop (Domain: <unnamed>)
     40ns         -  [Range end] solver (Domain: <unnamed>)
@@ -195,7 +195,7 @@ TEST_CASE("filters hold for each row, and units follow what is left") {
       kernel(1000, 8000, 2, 1) + ", " + kernel(5'000'000, 9'000'000, 3, 2) +
       "; UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 1 WHERE correlationId = 2;"
       "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(NULL, 1, 1, 3, 5000, 2000, 3000, 1, 1, 7, 4)";
-  Options options = gpu();
+  ReportOptions options = gpu();
   options.layout = Layout::csv;
   const std::string kernels =
       "\"Start\",\"Duration\",\"Grid X\",\"Grid Y\",\"Grid Z\",\"Block X\",\"Block Y\","
@@ -255,7 +255,7 @@ TEST_CASE("unified memory shows who took part and what moved") {
         "4ns 1ns - - - - - H100 (1) - - - 0x1000 [Unified Memory page throttle]\n"
         "5ns 1ns - - - - - CPU - - - 0x1000 [Unified Memory page throttle]\n"
         "6ns - - - - - - H100 (1), CPU - - 999B 0x1000 [Unified Memory remote map]\n");
-  Options options = api();
+  ReportOptions options = api();
   options.unit = Unit::us;
   CHECK_THAT(trace(sql, options),
              Catch::StartsWith(R"(   Start  Duration        Unified Memory  Name
@@ -275,7 +275,7 @@ TEST_CASE("JSON has the times as they are in the file, ids and no cut names") {
   const std::string sql =
       "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES" + kernel(1030, 1040, 11, 2) +
       "; INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(NULL, 211, 1000, 1001, 42, 43, 11)";
-  Options options{.chosen = {"print-gpu-trace", "print-api-trace"}, .layout = Layout::json};
+  ReportOptions options{.chosen = {"print-gpu-trace", "print-api-trace"}, .layout = Layout::json};
   const auto document = nlohmann::json::parse(trace(sql, options));
   const auto& rows = document["tables"][0]["rows"];
   REQUIRE(rows.size() == 2);

@@ -170,7 +170,7 @@ std::string malformed(Database& database) {
   return rows(database, "SELECT processId, value FROM STATISTIC WHERE name = 'frames_malformed'");
 }
 
-std::string printed(Database& database, report::Options options = {}) {
+std::string printed(Database& database, report::ReportOptions options = {}) {
   std::ostringstream out;
   options.names = report::NameStyle::modern;
   report::print_reports(database, out, options);

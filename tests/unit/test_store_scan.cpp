@@ -68,7 +68,7 @@ Sums sums(Snapshot& snapshot, const std::string& table) {
     try {
       Sums& to = all[thread];
       RowReading reading(snapshot.reader(thread), snapshot.has_own_readers(), table, {"v"}, id,
-                         [&](Row row) {
+                         [&](ScannedRow row) {
                            ++to.rows;
                            to.sum += row.integer(0);
                          });
@@ -182,7 +182,7 @@ TEST_CASE("a row has integers, reals, texts, blobs and NULLs") {
       "CREATE TABLE t(i, r, s, b, n); INSERT INTO t VALUES(-5, 1.5, 'text', x'000102', NULL)");
   for (const bool own : {false, true}) {
     int visits = 0;
-    RowReading(database, own, "t", {"i", "r", "s", "b", "n", "'18'"}, "rowid", [&](Row row) {
+    RowReading(database, own, "t", {"i", "r", "s", "b", "n", "'18'"}, "rowid", [&](ScannedRow row) {
       ++visits;
       CHECK(row.type(0) == ValueType::integer);
       CHECK(row.integer(0) == -5);
@@ -209,7 +209,7 @@ TEST_CASE("reading what is not there is an error") {
   const TemporaryFile file("wrong");
   Database database = make(file, "CREATE TABLE t(v INT); INSERT INTO t VALUES(1), (2)");
   const auto read = [&](const std::string& table, const std::string& column) {
-    RowReading(database, true, table, {column}, "", [](Row) {}).read_all();
+    RowReading(database, true, table, {column}, "", [](ScannedRow) {}).read_all();
   };
   CHECK_THROWS_AS(read("nothing", "v"), gpuprof::Error);
   CHECK_THROWS_AS(read("t", "w"), gpuprof::Error);

@@ -37,7 +37,7 @@ std::string opened(int id, std::int64_t begin, const std::string& end, int depth
          std::to_string(depth) + ", " + std::to_string(name) + ");";
 }
 
-terminal::Timeline timeline_of(store::Database& database, terminal::Options options) {
+terminal::Timeline timeline_of(store::Database& database, terminal::TimelineOptions options) {
   return terminal::read(database, options, [] {});
 }
 

@@ -63,7 +63,7 @@ TEST_CASE("records that overlap get further rows, and none is lost") {
     std::set<std::int64_t> ids;
     bool good = true;
     for (const auto& each : track.rows) {
-      const view::Row& row = *each;
+      const view::TrackRow& row = *each;
       for (std::size_t i = 0; i < row.size(); ++i) {
         good = good && ids.insert(row[i].id).second;
         good = good && (i == 0 || row.end(i - 1) <= row.begin(i));
@@ -118,7 +118,7 @@ TEST_CASE("what is drawn of a window equals brute force") {
     const view::Tile tile = view::make_tile(track, from, to, width);
     REQUIRE(tile.rows.size() == track.rows.size());
     for (std::size_t r = 0; r < track.rows.size(); ++r) {
-      const view::Row& row = *track.rows[r];
+      const view::TrackRow& row = *track.rows[r];
       std::set<std::uint32_t> expected, drawn, bucket_pixels, wide_pixels;
       std::size_t open = 0, covered = 0;
       bool good = true;

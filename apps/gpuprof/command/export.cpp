@@ -12,6 +12,7 @@
 #include "libprof/base/file_name.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/base/temporary_folder.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/exchange/export/for_nvprof.hpp"
 #include "libprof/exchange/export/format.hpp"
 
@@ -57,10 +58,8 @@ const exporting::FileFormat& chosen_format(const ExportArguments& arguments) {
                 "in Python: gpuprof.open(\"run.sqlite\").kernels.parquet(\"kernels.parquet\")",
                 ExitCode::bad_option);
   }
-  std::string endings;
-  for (const exporting::FileFormat* each : exporting::file_formats()) {
-    endings += (endings.empty() ? "" : ", ") + std::string(each->ending);
-  }
+  const std::string endings =
+      joined(exporting::file_formats(), ", ", &exporting::FileFormat::ending);
   throw Error(is_standard_output(output) ? "-o - does not say which format is wanted"
                                          : "the name after -o does not say which format is wanted",
               (is_standard_output(output) ? "" : "end it with " + endings + ", or ") +

@@ -12,7 +12,7 @@ struct MemoryArguments {
   std::string file;
   std::string by;
   report::MemorySections sections;
-  report::Options options{.prefix = "", .blocks = has_unicode()};
+  report::ReportOptions options{.prefix = "", .blocks = has_unicode()};
   bool csv = false, json = false;
 };
 
@@ -20,7 +20,7 @@ int print_account(MemoryArguments& arguments) {
   if (arguments.csv && arguments.json) {
     throw Error("--csv and --json exclude one another", "", ExitCode::bad_option);
   }
-  report::Options& options = arguments.options;
+  report::ReportOptions& options = arguments.options;
   if (arguments.json) options.layout = report::Layout::json;
   if (arguments.csv) options.layout = report::Layout::plain_csv;
   memory::Questions questions;

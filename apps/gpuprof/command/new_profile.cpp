@@ -6,6 +6,7 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/file_name.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/exchange/export/table_rules.hpp"
 
 namespace gpuprof::app {
@@ -70,8 +71,7 @@ int write_excerpt(ExcerptJob& job) {
           lines.push_back(job.input + ": " + excerpt.not_computed);
         }
         for (const std::string& name : excerpt.left_out) lines.push_back(name + " is left out.");
-        const std::string records =
-            std::to_string(excerpt.kept) + (excerpt.kept == 1 ? " record" : " records");
+        const std::string records = count_of(excerpt.kept, "record");
         // What was not computed has been printed already.
         lines.push_back(
             made.name() + ": " +

@@ -39,20 +39,11 @@ std::string sampled(record::Recorder& recorder) {
   std::int64_t samples = 0;
   std::int64_t gaps = 0;
   std::int64_t pc_samples = 0;
-  try {
-    for (store::Loader* loader : recorder.loaders()) {
-      store::Database& database = loader->database();
-      // Each file has all samples.
-      samples = std::max(
-          samples, database.integer("SELECT sum(value) FROM STATISTIC WHERE name = 'pm_samples'")
-                       .value_or(0));
-      pc_samples = saturating_add(
-          pc_samples, database.integer("SELECT sum(value) FROM STATISTIC WHERE name = 'pc_samples'")
-                          .value_or(0));
-      gaps = std::max(gaps, database.integer("SELECT count(*) FROM PM_GAP").value_or(0));
-    }
-  } catch (const Error&) {
-    return {};  // interrupted
+  for (const store::Loader* loader : recorder.loaders()) {
+    // Each file has all samples of counters.
+    samples = std::max(samples, loader->samples().samples);
+    gaps = std::max(gaps, loader->samples().gaps);
+    pc_samples = saturating_add(pc_samples, loader->samples().pc_samples);
   }
   std::string text;
   if (samples > 0 || gaps > 0) {

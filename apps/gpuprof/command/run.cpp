@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <iostream>
@@ -14,6 +13,7 @@
 #include "apps/gpuprof/run/live_samples.hpp"
 #include "apps/gpuprof/run/log.hpp"
 #include "apps/gpuprof/run/pm_sampling.hpp"
+#include "apps/gpuprof/run/recording.hpp"
 #include "apps/gpuprof/run/run_output.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
@@ -70,17 +70,7 @@ int sample(SampleJob& job) {
   std::optional<TemporaryFolder> temporary;
   if (options.output.empty()) temporary.emplace();
   const std::string output = temporary ? *temporary / "run.sqlite" : options.output;
-  record::Recorder recorder(
-      {.output = output,
-       .files = {.overwrite = options.overwrite, .mode = options.file_mode},
-       .loader = {.live = true,
-                  .indexes = options.indexes,
-                  .when_locked = record::wait_for_the_lock(say, ends),
-                  .message = [&log](std::int64_t process,
-                                    const std::string& text) { log.say_of(process, text); },
-                  .hurried = [&ends] { return ends.hurried(); }},
-       .capture = options.save_capture,
-       .say = say});
+  record::Recorder recorder(recorder_options(options, output, log, ends, say, {}));
   record::Run::Common common{.target = target,
                              .ends = ends,
                              .recorder = recorder,

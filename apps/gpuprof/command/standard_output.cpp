@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <string>
 
 #include "libprof/base/descriptor_buffer.hpp"
 #include "libprof/base/error.hpp"

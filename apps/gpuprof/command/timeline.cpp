@@ -14,12 +14,12 @@ struct TimelineArguments {
   std::string file;
   Options window;
   std::size_t width = line_width(narrowest, widest);
-  terminal::Options options;
+  terminal::TimelineOptions options;
   bool ascii = false;
 };
 
 int show(TimelineArguments& arguments) {
-  terminal::Options& options = arguments.options;
+  terminal::TimelineOptions& options = arguments.options;
   options.from = arguments.window.reports.filter.from;
   options.to = arguments.window.reports.filter.to;
   options.columns = arguments.width - terminal::margin();

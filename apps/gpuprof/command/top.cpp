@@ -1,7 +1,6 @@
 // gpuprof top: the state of a recording, in a terminal.
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <optional>

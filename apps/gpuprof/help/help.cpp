@@ -7,6 +7,7 @@
 #include "apps/gpuprof/option/option_table.hpp"
 #include "gpuprof_version.hpp"
 #include "libprof/base/error.hpp"
+#include "libprof/base/text.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -92,17 +93,16 @@ std::string commands_help() {
 
 std::string short_help() {
   std::string help = introduction;
-  std::string others;
   for (const OptionGroupInfo& group : option_groups()) {
     std::string entries;
     for (const Option& option : option_table()) {
       if (option.group == group.group && (option.is & common)) entries += short_entry(option);
     }
     if (!entries.empty()) help += heading(group) + entries;
-    others += (others.empty() ? "" : ", ") + std::string(group.name);
   }
   return help + commands_help() + "\n" +
-         wrapped("More options: gpuprof --help GROUP, with one of " + others +
+         wrapped("More options: gpuprof --help GROUP, with one of " +
+                     joined(option_groups(), ", ", &OptionGroupInfo::name) +
                      "; gpuprof --help WORD for options with that word in their names; gpuprof "
                      "--help all; man gpuprof.",
                  0);

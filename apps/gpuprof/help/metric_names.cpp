@@ -1,5 +1,4 @@
 // Metric and event names for completion.
-#include <algorithm>
 #include <set>
 
 #include "apps/gpuprof/help/complete.hpp"

@@ -1,6 +1,5 @@
 #include "apps/gpuprof/option/command_line.hpp"
 
-#include <algorithm>
 #include <set>
 
 #include "apps/gpuprof/option/option_table.hpp"

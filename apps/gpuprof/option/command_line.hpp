@@ -7,7 +7,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "libprof/base/error.hpp"
@@ -34,7 +33,7 @@ struct Query {
 using MetricRequest = metrics::Request;
 using MetricReplay = metrics::Replay;
 
-struct MetricOptions : metrics::Options {
+struct MetricOptions : metrics::PlanOptions {
   MetricRequest scope;    // applies to the next request
   bool plan = false;      // show the plan; without an application, do nothing else
   bool required = false;  // do not run without metrics
@@ -113,7 +112,7 @@ struct Options {
 
   bool quiet = false;
   std::string log_file;  // "%1", "%2" or a name with placeholders; empty: the default
-  report::Options reports;
+  report::ReportOptions reports;
 };
 
 // An error in nvprof's format: lines for stderr, without "======== ".

@@ -8,7 +8,7 @@ namespace {
 
 Set layout(report::Layout layout) {
   return [=](Options& options, const std::string&) {
-    report::Options& reports = options.reports;
+    report::ReportOptions& reports = options.reports;
     reports.two_layouts |= reports.layout != report::Layout::text && reports.layout != layout;
     reports.layout = layout;
     return std::optional<Refusal>();

@@ -1,5 +1,4 @@
 // Options for output files and names.
-#include <charconv>
 
 #include "apps/gpuprof/option/setters.hpp"
 
@@ -7,12 +6,9 @@ namespace gpuprof::app {
 namespace {
 
 std::optional<Refusal> set_umask(Options& options, const std::string& value) {
-  unsigned bits = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bits, 8);
-  if (error != std::errc() || end != value.data() + value.size() || bits > 0777) {
-    return Refusal{.takes = "an octal number from 0 to 777"};
-  }
-  options.file_mode = (0666 & ~static_cast<mode_t>(bits)) | 0600;
+  const auto bits = parse<unsigned>(value, 8);
+  if (!bits || *bits > 0777) return Refusal{.takes = "an octal number from 0 to 777"};
+  options.file_mode = (0666 & ~static_cast<mode_t>(*bits)) | 0600;
   return {};
 }
 

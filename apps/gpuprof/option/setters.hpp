@@ -1,13 +1,13 @@
 // Shared by options: how values are parsed and stored.
 #pragma once
 
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "apps/gpuprof/option/option_table.hpp"
+#include "libprof/base/text.hpp"
 
 namespace gpuprof::app {
 
@@ -30,14 +30,6 @@ std::vector<Option> program_options();
 void turn_pc_sampling_on(Options& options);
 // Selects all metrics, unless some were requested.
 void turn_sass_metrics_on(Options& options);
-
-template <class Number>
-std::optional<Number> parse(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return number;
-}
 
 Set text(std::string& (*target)(Options&));
 

@@ -14,7 +14,6 @@
 #include "libprof/base/file_name.hpp"
 #include "libprof/base/path.hpp"
 #include "libprof/base/printable.hpp"
-#include "libprof/record/output_file.hpp"
 #include "libprof/report/log_file.hpp"
 #include "libprof/report/report.hpp"
 
@@ -205,7 +204,7 @@ bool Log::report(store::Database& database, const std::string& prefix,
   }
   const std::lock_guard lock(mutex_);
   if (buffer_->error() != 0) return false;
-  report::Options reports = options_.reports;
+  report::ReportOptions reports = options_.reports;
   const char* type = std::getenv("TERM");
   reports.terminal = buffer_->terminal() && !std::getenv("NO_COLOR") &&
                      !(type && std::string_view(type) == "dumb");

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
-#include <vector>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/installation.hpp"

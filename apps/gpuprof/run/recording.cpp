@@ -45,9 +45,7 @@ void listen_for_launches(launch::Listener::Options& listening, const Options& op
 wire::Fields collector_config(const Options& options, const record::TraceSelection& selection,
                               const std::string& cupti) {
   wire::Fields config;
-  std::string kinds;
-  for (const int kind : selection.kinds) kinds += (kinds.empty() ? "" : ",") + std::to_string(kind);
-  config.set("kinds", kinds);
+  config.set("kinds", joined(selection.kinds, ","));
   config.set("launch_calls_only", static_cast<std::int64_t>(selection.launch_calls_only));
   config.set("queries", static_cast<std::int64_t>(selection.queries));
   config.set("allocation_source", static_cast<std::int64_t>(selection.allocation_source));

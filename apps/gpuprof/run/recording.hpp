@@ -1,4 +1,4 @@
-// Translates the options for the commands that record a process: run and listen.
+// Translates the options for the commands that record: run, listen and sample.
 #pragma once
 
 #include <functional>

@@ -2,8 +2,6 @@
 
 #include <sys/wait.h>
 
-#include <cstdint>
-#include <string>
 #include <string_view>
 #include <utility>
 

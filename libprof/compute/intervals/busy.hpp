@@ -19,12 +19,13 @@ class Busy {
     ns_ += length(std::max(begin, until_), end);
     until_ = std::max(until_, end);
   }
-  void add(Columns chunk);
 
-  std::int64_t ns() const { return signed_length(ns_); }
-  bool ever() const { return until_ != INT64_MIN; }  // has had a non-empty interval
-  std::int64_t first() const { return first_; }      // the first begin; only if ever()
-  std::int64_t until() const { return until_; }      // the last end; only if ever()
+  std::int64_t ns() const {  // clamped to INT64_MAX
+    return ns_ > INT64_MAX ? INT64_MAX : static_cast<std::int64_t>(ns_);
+  }
+  // The first begin and the last end; only after an interval that is not empty.
+  std::int64_t first() const { return first_; }
+  std::int64_t until() const { return until_; }
 
  private:
   std::uint64_t ns_ = 0;
@@ -32,16 +33,5 @@ class Busy {
   std::int64_t first_ = 0;
   std::int64_t until_ = INT64_MIN;
 };
-
-// The length of the union of all intervals.
-std::int64_t busy(IntervalSource& source);
-
-// Busy time in each of `count` windows of equal width: [first, first + width), and so on.
-std::vector<std::int64_t> busy_per_window(IntervalSource& disjoint, std::int64_t first,
-                                          std::int64_t width, std::size_t count);
-
-// Busy time in each of the windows, which may be unordered, overlap and nest. Memory: 32 bytes per
-// window.
-std::vector<std::int64_t> busy_within(IntervalSource& disjoint, Columns windows);
 
 }  // namespace gpuprof::intervals

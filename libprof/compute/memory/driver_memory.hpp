@@ -6,8 +6,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 

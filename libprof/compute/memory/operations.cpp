@@ -1,11 +1,8 @@
 #include "libprof/compute/memory/operations.hpp"
 
 #include <algorithm>
-#include <cstdint>
-#include <map>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/saturating.hpp"

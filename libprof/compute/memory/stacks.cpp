@@ -1,10 +1,9 @@
 #include "libprof/compute/memory/stacks.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <string_view>
-#include <utility>
 
+#include "libprof/base/text.hpp"
 #include "libprof/names/demangle.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "libprof/read/tables.hpp"
@@ -67,8 +66,7 @@ std::string Stacks::text(const Frame& frame) {
     if (frame.module.empty()) return frame.function + line;
     return frame.function + " (" + frame.module + line + ")";
   }
-  char place[32];
-  std::snprintf(place, sizeof place, "0x%llx", static_cast<unsigned long long>(frame.offset));
+  const std::string place = hexadecimal(frame.offset);
   const std::string in = frame.module.empty() ? "" : " (" + frame.module + ")";
   if (!frame.function.empty()) return short_name(demangled(frame.function)) + in;
   return frame.module.empty() ? place : frame.module + "+" + place;

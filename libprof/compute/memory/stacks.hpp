@@ -1,7 +1,6 @@
 // Stacks of memory calls (--stacks), as text.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>

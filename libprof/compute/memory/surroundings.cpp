@@ -1,6 +1,5 @@
 // How processes ended, when they worked, and which of their calls failed.
 #include <algorithm>
-#include <array>
 #include <set>
 #include <tuple>
 

@@ -1,12 +1,12 @@
 #include "libprof/compute/memory/tables.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <set>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/compute/memory/stacks.hpp"
 #include "libprof/compute/memory/tracked_tables.hpp"
 
@@ -16,12 +16,6 @@ namespace {
 constexpr std::size_t most_points = 100'000;
 constexpr std::size_t most_looks = 8;    // failed calls for which owners are listed
 constexpr std::size_t fewest_steps = 4;  // needed to judge whether memory grows
-
-std::string hexadecimal(std::int64_t number) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
-  return text;
-}
 
 Value text_or_null(std::string text) { return text.empty() ? Value() : Value(std::move(text)); }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>

@@ -1,7 +1,6 @@
 #include "libprof/compute/timeline/ordered_records.hpp"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "libprof/read/columns/ordered_rows.hpp"

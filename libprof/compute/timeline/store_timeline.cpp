@@ -43,7 +43,7 @@ class Names {
   Name* latest_ = nullptr;
 };
 
-struct Row {
+struct RowBuilder {
   BlockBuilder builder;
   std::vector<std::byte> index;
   std::int64_t records = 0;
@@ -51,7 +51,7 @@ struct Row {
 
 struct Track {
   RowChoice choice;
-  std::vector<std::unique_ptr<Row>> rows;
+  std::vector<std::unique_ptr<RowBuilder>> rows;
   std::int64_t left_out = 0;
 };
 
@@ -131,8 +131,8 @@ class Tracks {
     ++name.count;
     name.time += length;
     name.longest = std::max(name.longest, length);
-    if (place == track->rows.size()) track->rows.push_back(std::make_unique<Row>());
-    Row& row = *track->rows[place];
+    if (place == track->rows.size()) track->rows.push_back(std::make_unique<RowBuilder>());
+    RowBuilder& row = *track->rows[place];
     ++row.records;
     const Item item{record.begin, record.end, record.id, name.number,
                     static_cast<std::uint8_t>(table)};
@@ -178,7 +178,7 @@ class Tracks {
     return latest_ = &found->second;
   }
 
-  bool finish_block(Row& row) {
+  bool finish_block(RowBuilder& row) {
     BlockInfo info = row.builder.finish(block_);
     info.id = ++next_block_;
     append(info, row.index);
@@ -192,7 +192,7 @@ class Tracks {
     for (const auto& [of, track] : tracks_) {
       const auto& [kind, key] = of;
       for (std::size_t i = 0; i < track.rows.size(); ++i) {
-        const Row& row = *track.rows[i];
+        const RowBuilder& row = *track.rows[i];
         insert.bind(1, ++number).bind(2, name_of(kind));
         insert.bind(3, key[0]).bind(4, key[1]).bind(5, key[2]).bind(6, key[3]);
         insert.bind(7, static_cast<std::int64_t>(i)).bind(8, row.records);

@@ -1,6 +1,5 @@
 // Arrow's file format: a row for each GPU activity and API call, as in the CSV. Names are
 // dictionaries, which come at the end, when all are known.
-#include <array>
 #include <fstream>
 #include <optional>
 #include <string>

@@ -367,9 +367,7 @@ class Copier {
   }
 
   bool is_in_source(std::string_view name) const {
-    return !refused_.contains(name) &&
-           std::ranges::any_of(
-               objects_, [&](const SchemaObject& object) { return same_name(object.name, name); });
+    return !refused_.contains(name) && find_named(objects_, name);
   }
 
   // nvprof needs the table of devices, and tools need the others.

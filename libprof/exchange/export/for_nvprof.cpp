@@ -1,7 +1,6 @@
 #include "libprof/exchange/export/for_nvprof.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -66,11 +65,7 @@ class Change {
 
  private:
   const Table* find(std::string_view kind) const { return find_table(reading::table_name(kind)); }
-  const Table* find_table(std::string_view name) const {
-    const auto found = std::ranges::find_if(
-        tables_, [&](const Table& table) { return same_name(table.name, name); });
-    return found == tables_.end() ? nullptr : &*found;
-  }
+  const Table* find_table(std::string_view name) const { return find_named(tables_, name); }
 
   bool several_processes() const {
     const Table* processes = find_table("PROCESS");

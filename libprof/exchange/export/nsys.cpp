@@ -12,6 +12,7 @@
 
 #include "gpuprof_version.hpp"
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/exchange/export/format.hpp"
 #include "libprof/exchange/export/nsys_tables.hpp"
 #include "libprof/names/demangle.hpp"
@@ -71,10 +72,7 @@ class NsysWriter {
   std::string of_processes(std::string_view kind) {
     if (!job_.processes.empty() && !profile_.has_column(kind, "processId")) return " AND 0";
     if (job_.processes.empty()) return "";
-    std::string list;
-    for (const std::int64_t id : job_.processes)
-      list += (list.empty() ? "" : ", ") + std::to_string(id);
-    return " AND processId IN (" + list + ")";
+    return " AND processId IN (" + joined(job_.processes, ", ") + ")";
   }
 
   // Selects columns and expressions; columns that the table lacks are NULL.

@@ -1,7 +1,8 @@
 // Time of GPU work by device, stream and NVTX ranges: folded stacks, speedscope and pprof.
+#include <zlib.h>
+
 #include <algorithm>
 #include <fstream>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -250,12 +251,8 @@ class PprofWriter : public StackWriter {
       little(~size, 2);
       file_ << block;
     }
-    std::uint32_t crc = 0xffffffff;
-    for (const char byte : bytes) {
-      crc ^= static_cast<unsigned char>(byte);
-      for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-    }
-    little(~crc, 4);
+    const auto* data = reinterpret_cast<const Bytef*>(bytes.data());
+    little(static_cast<std::uint32_t>(crc32_z(0, data, bytes.size())), 4);
     little(static_cast<std::uint32_t>(bytes.size()), 4);
   }
 

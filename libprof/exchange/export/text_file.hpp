@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <concepts>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>

@@ -89,7 +89,7 @@ Layout::Layout(const schema::Table& table, std::span<const std::string_view> col
   }
 }
 
-bool Row::set(std::size_t column, std::int64_t value) {
+bool ImportedRow::set(std::size_t column, std::int64_t value) {
   const Layout::Cell& cell = layout_.cells()[column];
   std::byte* at = bytes_ + cell.offset;
   const bool nullable = cell.role == schema::Role::nullable;
@@ -113,7 +113,7 @@ bool Row::set(std::size_t column, std::int64_t value) {
   }
 }
 
-void Row::set_blob(std::size_t column, std::span<const std::byte> bytes) {
+void ImportedRow::set_blob(std::size_t column, std::span<const std::byte> bytes) {
   const Layout::Cell& cell = layout_.cells()[column];
   std::ranges::copy(bytes.first(std::min<std::size_t>(bytes.size(), cell.width)),
                     bytes_ + cell.offset);
@@ -122,7 +122,7 @@ void Row::set_blob(std::size_t column, std::span<const std::byte> bytes) {
 Process::Process(FrameWriter& writer, std::uint32_t stream, std::int64_t id)
     : writer_(writer), stream_(stream), id_(id) {}
 
-Row Process::add(const Layout& layout) {
+ImportedRow Process::add(const Layout& layout) {
   if (writer_.held_ > most_held) writer_.flush_all();
   if (strings_.size() >= most_strings || writer_.strings_held_ > most_string_bytes) {
     writer_.forget_strings();
@@ -140,7 +140,7 @@ Row Process::add(const Layout& layout) {
   const std::size_t at = rows.bytes.size();
   rows.bytes.insert(rows.bytes.end(), layout.nulls().begin(), layout.nulls().end());
   writer_.held_ += layout.nulls().size();
-  return Row(layout, rows.bytes.data() + at);
+  return ImportedRow(layout, rows.bytes.data() + at);
 }
 
 std::uint32_t Process::string(std::string_view text) {

@@ -56,9 +56,9 @@ class Layout {
 };
 
 // A row that initially consists of NULLs. Valid until the next one is added.
-class Row {
+class ImportedRow {
  public:
-  Row(const Layout& layout, std::byte* bytes) : layout_(layout), bytes_(bytes) {}
+  ImportedRow(const Layout& layout, std::byte* bytes) : layout_(layout), bytes_(bytes) {}
   // `column`: index in the layout. False: the value does not fit, and the column stays NULL.
   bool set(std::size_t column, std::int64_t value);
   void set_blob(std::size_t column, std::span<const std::byte> bytes);
@@ -76,7 +76,7 @@ class Process {
   Process(FrameWriter& writer, std::uint32_t stream, std::int64_t id);
   std::int64_t id() const { return id_; }
 
-  Row add(const Layout& layout);
+  ImportedRow add(const Layout& layout);
   // Ids for columns of the current row: of type string, and of type bytes. 0: empty, or there is no
   // room.
   std::uint32_t string(std::string_view text);

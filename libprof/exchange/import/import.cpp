@@ -2,8 +2,6 @@
 
 #include <cstddef>
 #include <streambuf>
-#include <string>
-#include <string_view>
 
 #include "libprof/base/error.hpp"
 #include "libprof/exchange/import/kineto.hpp"

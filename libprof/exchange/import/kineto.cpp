@@ -203,7 +203,8 @@ class Kineto {
     return std::array{start, end};
   }
 
-  void set(Row& row, std::size_t place, std::optional<std::int64_t> value, std::string_view what) {
+  void set(ImportedRow& row, std::size_t place, std::optional<std::int64_t> value,
+           std::string_view what) {
     if (value && !row.set(place, *value)) not_imported_.values.add(what);
   }
 
@@ -253,7 +254,7 @@ class Kineto {
     if (number == 0) return false;
     static const Layout layouts[]{layout_of_calls<schema::Runtime>(),
                                   layout_of_calls<schema::Driver>()};
-    Row row = process.add(layouts[runtime ? 0 : 1]);
+    ImportedRow row = process.add(layouts[runtime ? 0 : 1]);
     row.set(0, when[0]);
     row.set(1, when[1]);
     set(row, 2, event.correlation, "correlation");
@@ -311,7 +312,7 @@ void Kineto::work(const TraceEvent& event, Kind kind, const std::array<std::int6
                          : kind == Kind::set   ? sets
                          : kind == Kind::graph ? graphs
                                                : waits;
-  Row row = process.add(layout);
+  ImportedRow row = process.add(layout);
   row.set(0, when[0]);
   row.set(1, when[1]);
   set(row, 2, event.context, "context");
@@ -349,7 +350,7 @@ void Kineto::devices(Process& process) {
        "numMultiprocessors", "maxRegistersPerMultiprocessor", "maxSharedMemoryPerMultiprocessor"});
   for (const TraceDevice& device : head_.devices) {
     if (!device.id) continue;
-    Row row = process.add(layout);
+    ImportedRow row = process.add(layout);
     row.set(1, process.string(device.name));
     const std::optional<std::int64_t> values[]{device.id,
                                                {},

@@ -1,6 +1,5 @@
 #include "libprof/exchange/import/nsys.hpp"
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -99,7 +98,7 @@ class Nsys {
     return time;
   }
 
-  void put(Row& row, std::size_t place, const Column& column, const NsysRows& rows, int at,
+  void put(ImportedRow& row, std::size_t place, const Column& column, const NsysRows& rows, int at,
            Process& process, std::string_view table) {
     if (rows.is_null(at)) return;
     bool fits = false;
@@ -153,7 +152,7 @@ class Nsys {
         not_imported_.unreadable.add(table);
         continue;
       }
-      Row row = process->add(rows_layout);
+      ImportedRow row = process->add(rows_layout);
       row.set(0, *start);
       row.set(1, *end);
       finish(row, *process, rows);
@@ -166,7 +165,7 @@ class Nsys {
   void read_activities(std::string_view table, std::span<const Column> columns) {
     read_activities<Kind>(
         table, columns, {}, {}, [](const NsysRows&) { return true; },
-        [](Row&, Process&, const NsysRows&) {});
+        [](ImportedRow&, Process&, const NsysRows&) {});
   }
 
   // Reads a table with a processId, for processes seen so far.
@@ -181,7 +180,7 @@ class Nsys {
       tick(table);
       const auto found = met_.find(rows.number(0).value_or(-1));
       if (found == met_.end()) continue;
-      Row row = found->second->add(rows_layout);
+      ImportedRow row = found->second->add(rows_layout);
       for (std::size_t i = 0; i < columns.size(); ++i) {
         put(row, i, columns[i], rows, static_cast<int>(i) + 1, *found->second, table);
       }
@@ -235,7 +234,7 @@ void Nsys::read_gpu_work() {
   read_activities<schema::ConcurrentKernel>(
       "CUPTI_ACTIVITY_KIND_KERNEL", nsys::kernel_columns, {"name"},
       {"mangledName", "demangledName", "shortName"}, [](const NsysRows&) { return true; },
-      [&](Row& row, Process& process, const NsysRows& rows) {
+      [&](ImportedRow& row, Process& process, const NsysRows& rows) {
         std::uint32_t name = 0;
         for (int i = 0; i < 3 && name == 0; ++i) {
           name = process.string(strings_.text(rows.number(i)));
@@ -249,7 +248,7 @@ void Nsys::read_gpu_work() {
         if (of_pages) not_imported_.left_out.add("unified memory migration");
         return !of_pages;
       },
-      [](Row&, Process&, const NsysRows&) {});
+      [](ImportedRow&, Process&, const NsysRows&) {});
   read_activities<schema::Memset>("CUPTI_ACTIVITY_KIND_MEMSET", nsys::set_columns);
   read_activities<schema::GraphTrace>("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", nsys::graph_columns);
   read_activities<schema::Synchronization>("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
@@ -281,7 +280,7 @@ void Nsys::read_api_calls() {
       not_imported_.unreadable.add(table);
       continue;
     }
-    Row row = process->add(layouts[runtime ? 0 : 1]);
+    ImportedRow row = process->add(layouts[runtime ? 0 : 1]);
     row.set(0, *start);
     row.set(1, *end);
     row.set(2, process->id());
@@ -310,7 +309,7 @@ void Nsys::read_allocations() {
       not_imported_.unreadable.add(table);
       continue;
     }
-    Row row = process->add(operations);
+    ImportedRow row = process->add(operations);
     row.set(0, *when);
     row.set(1, process->id());
     row.set(2, *what + 1);  // CUPTI's numbering begins with "invalid"
@@ -382,7 +381,7 @@ void Nsys::read_thread_names() {
     constexpr std::int64_t thread_object = schema::object_kind("thread");
     const auto thread = static_cast<std::uint32_t>(thread_of(*global));
     const std::array<std::uint32_t, 3> object{static_cast<std::uint32_t>(found->first), thread, 0};
-    Row row = found->second->add(names);
+    ImportedRow row = found->second->add(names);
     row.set(0, thread_object);
     row.set_blob(1, std::as_bytes(std::span(object)));
     row.set(2, found->second->string(name));
@@ -427,7 +426,7 @@ void Nsys::read_devices() {
       }
       if (by_gpu.empty()) its.insert(rows.number(1).value_or(*gpu));
       for (const std::int64_t number : its) {
-        Row row = process->add(devices);
+        ImportedRow row = process->add(devices);
         row.set(0, number);
         for (std::size_t c = 0; c < std::size(nsys::device_columns); ++c) {
           put(row, c + 1, nsys::device_columns[c], rows, static_cast<int>(c) + 2, *process, table);

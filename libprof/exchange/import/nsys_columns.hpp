@@ -1,7 +1,6 @@
 // Maps the columns of an Nsight Systems export to ours.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
 namespace gpuprof::importing::nsys {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "libprof/base/text.hpp"
 #include "libprof/exchange/import/frames.hpp"
 
 namespace gpuprof::importing {
@@ -11,11 +12,9 @@ using Type = store::Statement::Type;
 
 NsysRows::NsysRows(store::Database& database, std::string_view table,
                    std::span<const std::string_view> columns) {
-  std::string list;
-  for (const std::string_view column : columns) {
-    const bool there = database.has_column(table, column);
-    list += (list.empty() ? "" : ", ") + (there ? store::quoted_name(column) : "NULL");
-  }
+  const std::string list = joined(columns, ", ", [&](std::string_view column) {
+    return database.has_column(table, column) ? store::quoted_name(column) : "NULL";
+  });
   statement_ = database.prepare("SELECT " + list + " FROM main." + store::quoted_name(table));
 }
 

@@ -52,7 +52,7 @@ std::uint32_t Ranges::write(Process& process, std::uint32_t number) {
 }
 
 void Ranges::marker(const Range& range, std::uint32_t number, bool end) {
-  Row row = range.process->add(markers());
+  ImportedRow row = range.process->add(markers());
   const bool is_mark = range.kind == Kind::mark;
   const bool of_thread = range.kind != Kind::start_end;
   const std::uint32_t by = end ? range.end_thread : range.thread;

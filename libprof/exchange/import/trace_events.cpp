@@ -1,13 +1,11 @@
 #include "libprof/exchange/import/trace_events.hpp"
 
-#include <charconv>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <utility>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 
 namespace gpuprof::importing {
 namespace {
@@ -140,15 +138,10 @@ class Handler : public Json::json_sax_t {
   bool is_argument() const { return where() == Where::arguments || where() == Where::sizes; }
   // Also accepts "7.0".
   static Place whole(std::string_view digits) {
-    double value = 0;
-    const char* end = digits.data() + digits.size();
-    const auto [read_to, failed] = std::from_chars(digits.data(), end, value);
+    const auto value = parse<double>(digits);
     constexpr double most = 9e15;
-    if (failed != std::errc() || read_to != end || std::abs(value) > most ||
-        value != std::floor(value)) {
-      return std::nullopt;
-    }
-    return static_cast<std::int64_t>(value);
+    if (!value || std::abs(*value) > most || *value != std::floor(*value)) return std::nullopt;
+    return static_cast<std::int64_t>(*value);
   }
   // A value that is not a number. If a process or thread is named like this, it has no id.
   bool no_number() {
@@ -243,14 +236,10 @@ std::optional<std::int64_t> nanoseconds(std::string_view text) {
       value = saturating_add(saturating_multiply(value, 10), c - '0');
       if (behind >= 0) ++behind;
     } else {  // 1.7e15
-      double number = 0;
-      const char* end = text.data() + text.size();
       constexpr double most = 9e15;
-      const auto [read_to, failed] = std::from_chars(text.data(), end, number);
-      if (failed != std::errc() || read_to != end || !(std::abs(number) < most)) {
-        return std::nullopt;
-      }
-      return static_cast<std::int64_t>(number * 1000);
+      const auto number = parse<double>(text);
+      if (!number || !(std::abs(*number) < most)) return std::nullopt;
+      return static_cast<std::int64_t>(*number * 1000);
     }
   }
   for (int i = behind < 0 ? 0 : behind; i < 3; ++i) value = saturating_multiply(value, 10);

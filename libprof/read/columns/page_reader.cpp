@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <span>
 
 #include "libprof/read/columns/bytes.hpp"
-#include "libprof/read/columns/value.hpp"
 
 namespace gpuprof::columns {
 namespace {

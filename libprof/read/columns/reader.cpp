@@ -1,7 +1,6 @@
 #include "libprof/read/columns/reader.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -31,7 +30,7 @@ constexpr std::size_t read_ahead = 4;
 constexpr std::int64_t last_of_all = std::numeric_limits<std::int64_t>::max();
 
 using store::quoted_name;
-using store::Row;
+using store::ScannedRow;
 
 }  // namespace
 
@@ -142,10 +141,10 @@ class Reader::Worker {
     for (const Plan::Test& test : plan.tests) select(test.source);
     if (columns.empty()) columns.emplace_back("NULL");
     rows_.emplace(database_, reader_.snapshot_.has_own_readers(), plan.table, columns, plan.row_id,
-                  [this](Row row) { take(row); });
+                  [this](ScannedRow row) { take(row); });
   }
 
-  void take(Row row) {
+  void take(ScannedRow row) {
     const Plan& plan = reader_.plan_;
     const auto columns = static_cast<int>(plan.columns.size());
     for (int i = 0; i < static_cast<int>(plan.tests.size()); ++i) {

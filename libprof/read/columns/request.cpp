@@ -67,9 +67,7 @@ std::size_t row_id_column(Database& database, const std::string& table,
 const Declared* find(const std::vector<Declared>& columns,
                      std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
-    const auto found = std::ranges::find_if(
-        columns, [&](const Declared& column) { return same_name(column.name, name); });
-    if (found != columns.end()) return &*found;
+    if (const Declared* found = find_named(columns, name)) return found;
   }
   return nullptr;
 }

@@ -72,9 +72,7 @@ std::vector<TableInfo> all_tables() {
 }  // namespace
 
 const ColumnInfo* TableInfo::find(std::string_view column) const {
-  const auto found = std::ranges::find_if(
-      columns, [&](const ColumnInfo& each) { return same_name(each.name, column); });
-  return found == columns.end() ? nullptr : &*found;
+  return find_named(columns, column);
 }
 
 std::span<const TableInfo> tables() {
@@ -84,9 +82,7 @@ std::span<const TableInfo> tables() {
 
 const TableInfo* find_table(std::string_view name) {
   const auto all = tables();
-  const auto found =
-      std::ranges::find_if(all, [&](const TableInfo& each) { return same_name(each.name, name); });
-  return found == all.end() ? nullptr : &*found;
+  return find_named(all, name);
 }
 
 }  // namespace gpuprof::columns

@@ -3,11 +3,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <utility>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/report/cpu_profile.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/report_table.hpp"
@@ -129,10 +129,7 @@ class CpuReport {
       if (!instruction.file.empty()) {
         label += instruction.file + ":" + std::to_string(instruction.line) + " ";
       }
-      std::array<char, 20> offset{};
-      std::snprintf(offset.data(), offset.size(), "0x%llx)",
-                    static_cast<unsigned long long>(instruction.offset));
-      label += offset.data();
+      label += hexadecimal(instruction.offset) + ")";
     }
     return label;
   }

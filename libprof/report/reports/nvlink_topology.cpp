@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/read/blob.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/report_table.hpp"
@@ -80,12 +81,6 @@ std::vector<Link> read_nvlink_topology(Session& session) {
   return links;
 }
 
-std::string text_of(const std::vector<int>& ports) {
-  std::string text;
-  for (const int port : ports) text += (text.empty() ? "" : ", ") + std::to_string(port);
-  return text;
-}
-
 std::string speed(std::int64_t kilobytes) {
   constexpr NumberFormat format{.width = 9, .exponent_from = 1000};
   const auto value = static_cast<double>(kilobytes);
@@ -99,7 +94,7 @@ void print_line(Output& output, const Link& link) {
   for (const End& end : link.ends) {
     if (end.name.empty()) continue;
     line += end.name;
-    if (!end.ports.empty()) line += " port " + text_of(end.ports);
+    if (!end.ports.empty()) line += " port " + joined(end.ports, ", ");
     line += ", ";
   }
   const auto flag = [&](std::string_view name, std::int64_t bit) {
@@ -121,7 +116,7 @@ void print_json(Output& output, const std::vector<Link>& links) {
     auto& row = cells.emplace_back();
     for (auto [name, ports] : link.ends) {
       std::erase(ports, -1);
-      for (const std::string& text : {name, text_of(ports)}) {
+      for (const std::string& text : {name, joined(ports, ", ")}) {
         text.empty() ? row.emplace_back() : row.emplace_back(text);
       }
     }

@@ -27,10 +27,7 @@ class HotLineText {
       if (i > 0) output.line();
       print(functions[i]);
     }
-    if (functions.size() > most_) {
-      const std::size_t rest = functions.size() - most_;
-      say_of_the_rest(output, rest, rest == 1 ? "function" : "functions");
-    }
+    say_of_the_rest(output, functions.size(), most_, "function", "functions");
   }
 
  private:
@@ -48,10 +45,7 @@ class HotLineText {
     for (std::size_t i = 0; i < order.size() && i < most_; ++i) {
       print(*order[i], all.samples);
     }
-    if (order.size() > most_) {
-      const std::size_t rest = order.size() - most_;
-      say_of_the_rest(output, rest, rest == 1 ? "place" : "places");
-    }
+    say_of_the_rest(output, order.size(), most_, "place", "places");
   }
 
   void print(const std::pair<const SourcePlace, SampledPlace>& entry, std::int64_t of) {

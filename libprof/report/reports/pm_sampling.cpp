@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 
+#include "libprof/base/text.hpp"
 #include "libprof/report/bars.hpp"
 #include "libprof/report/code_places.hpp"
 #include "libprof/report/pm_samples.hpp"
@@ -107,8 +107,7 @@ std::string told(const PmGaps& gaps) {
   for (const auto& [reason, count] : gaps.by_reason) {
     reasons += (reasons.empty() ? "" : ", ") + reason + " " + std::to_string(count);
   }
-  std::string text =
-      std::to_string(gaps.count) + (gaps.count == 1 ? " gap (" : " gaps (") + reasons + ")";
+  std::string text = count_of(gaps.count, "gap") + " (" + reasons + ")";
   if (gaps.unknown < gaps.count) text += " of " + ns(gaps.time);
   if (gaps.unknown > 0) {
     text += gaps.unknown == gaps.count
@@ -163,8 +162,7 @@ class PmSampleText {
  private:
   void print(std::int64_t id, const Device& device) {
     std::string line = "Device \"" + session_.names().device(id) +
-                       "\": " + std::to_string(device.samples) +
-                       (device.samples == 1 ? " sample of " : " samples of ") + ns(device.time) +
+                       "\": " + count_of(device.samples, "sample") + " of " + ns(device.time) +
                        " in " + ns(device.span);
     const auto gaps = result_.gaps.find(id);
     output_.line(line + (gaps == result_.gaps.end() ? ", no gaps" : ", " + told(gaps->second)));
@@ -180,11 +178,11 @@ class PmSampleText {
     for (const Group& each : groups) {
       const PmGroup& group = each.group;
       output_.line(name(group));
-      output_.line("  " + std::to_string(group.count) + " " + what + (group.count == 1 ? "" : "s") +
-                   " on " + session_.names().device(group.device) + ", " + ns(group.time));
+      output_.line("  " + count_of(group.count, what) + " on " +
+                   session_.names().device(group.device) + ", " + ns(group.time));
       print_lines(each.lines, false);
     }
-    if (more > 0) say_of_the_rest(output_, more, "names");
+    say_of_the_rest(output_, more, 0, "names", "names");
   }
 
   void print_lines(const std::vector<PmSampleLine>& lines, bool charts) {

@@ -1,5 +1,6 @@
 // A note after other reports: which PC samples and SASS counts exist, and which options print them.
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/report/all_reports.hpp"
 #include "libprof/report/pm_samples.hpp"
 
@@ -16,9 +17,9 @@ void print_sample_counts(Session& session) {
     counters = database.integer("SELECT count(*) FROM PM_SAMPLE WHERE part = 0").value_or(0);
   }
   if (counters > 0 || gaps > 0) {
-    output.heading(std::to_string(counters) + (counters == 1 ? " PM sample, " : " PM samples, ") +
-                   (gaps == 0 ? "no" : std::to_string(gaps)) + (gaps == 1 ? " gap" : " gaps") +
-                   ": --" + std::string(pm_sampling.option));
+    output.heading(count_of(counters, "PM sample") + ", " +
+                   (gaps == 0 ? "no gaps" : count_of(gaps, "gap")) + ": --" +
+                   std::string(pm_sampling.option));
   }
   if (!session.chosen(sass_metrics.option) && database.has_table("SASS_VALUE") &&
       database.integer("SELECT 1 FROM SASS_VALUE LIMIT 1")) {
@@ -30,8 +31,7 @@ void print_sample_counts(Session& session) {
   auto rows = session.select("PC_SAMPLING", {"samples"});
   while (rows.step()) samples = saturating_add(samples, rows.integer(0));
   if (samples > 0) {
-    output.heading(std::to_string(samples) + (samples == 1 ? " PC sample" : " PC samples") +
-                   ": --" + std::string(pc_hot_lines.option));
+    output.heading(count_of(samples, "PC sample") + ": --" + std::string(pc_hot_lines.option));
   }
 }
 

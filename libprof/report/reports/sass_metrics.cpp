@@ -38,10 +38,7 @@ class SassMetricText {
       if (i > 0) output_.line();
       print(functions[i]);
     }
-    if (functions.size() > most_) {
-      const std::size_t rest = functions.size() - most_;
-      say_of_the_rest(output_, rest, rest == 1 ? "function" : "functions");
-    }
+    say_of_the_rest(output_, functions.size(), most_, "function", "functions");
   }
 
  private:
@@ -81,10 +78,7 @@ class SassMetricText {
       output_.line(numbers(order[i]->second.of(section)) + places_.text(order[i]->first));
       places_.print_source(order[i]->first, indent);
     }
-    if (order.size() > most_) {
-      const std::size_t rest = order.size() - most_;
-      say_of_the_rest(output_, rest, rest == 1 ? "place" : "places");
-    }
+    say_of_the_rest(output_, order.size(), most_, "place", "places");
   }
 
   static std::string times_ideal(const SassCounts& counts) {

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "libprof/report/trace/sources.hpp"
+#include "libprof/report/trace/source.hpp"
 #include "schema/traits.hpp"
 
 namespace gpuprof::report {

@@ -1,9 +1,8 @@
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "libprof/read/blob.hpp"
-#include "libprof/report/trace/sources.hpp"
+#include "libprof/report/trace/source.hpp"
 #include "schema/enums.hpp"
 
 namespace gpuprof::report {

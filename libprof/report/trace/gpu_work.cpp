@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "libprof/report/totals.hpp"
-#include "libprof/report/trace/sources.hpp"
+#include "libprof/report/trace/source.hpp"
 
 namespace gpuprof::report {
 namespace {

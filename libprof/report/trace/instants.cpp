@@ -1,8 +1,7 @@
 #include <memory>
 #include <string>
-#include <utility>
 
-#include "libprof/report/trace/sources.hpp"
+#include "libprof/report/trace/source.hpp"
 
 namespace gpuprof::report {
 namespace {

@@ -1,10 +1,10 @@
-// Base of the row sources of a trace: one source per table, which fills the cells of its current
-// row.
+// The row sources of a trace: one per table, which fills the cells of its current row.
 #pragma once
 
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +14,8 @@
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/read/timed_rows.hpp"
+#include "libprof/report/directives.hpp"
+#include "libprof/report/metrics.hpp"
 #include "libprof/report/report_table.hpp"
 #include "libprof/report/session.hpp"
 #include "libprof/report/trace.hpp"
@@ -32,7 +34,12 @@ void append_number(std::string& text, Number number, int base = 10) {
 }
 
 // CUpti_ActivityMemoryKind; empty if unknown.
-std::string_view memory_name(std::int64_t kind);
+inline std::string_view memory_name(std::int64_t kind) {
+  static constexpr std::array<std::string_view, 6> names{"Unknown", "Pageable", "Pinned",
+                                                         "Device",  "Array",    "Managed"};
+  const bool known = kind >= 0 && kind < static_cast<std::int64_t>(names.size());
+  return known ? names[static_cast<std::size_t>(kind)] : std::string_view();
+}
 
 // What a source reads.
 struct TraceTable {
@@ -147,5 +154,16 @@ class TraceSource : public reading::TimedRows {
   std::array<int, static_cast<std::size_t>(TraceField::count)> places_{};
   std::vector<Cell> cells_;
 };
+
+// Each is a file in this folder.
+std::unique_ptr<TraceSource> work_source(Session& session, const schema::GpuKind& work);
+// Calls of the runtime and of the driver.
+std::vector<std::unique_ptr<TraceSource>> api_sources(Session& session);
+std::unique_ptr<TraceSource> marker_source(Session& session);
+std::unique_ptr<TraceSource> openacc_source(Session& session, const OpenaccKind& kind);
+std::unique_ptr<TraceSource> unified_memory_source(Session& session);
+std::unique_ptr<TraceSource> environment_source(Session& session);
+// Values of events and metrics at a point in time.
+std::unique_ptr<TraceSource> instant_source(Session& session, const ValueTable& table);
 
 }  // namespace gpuprof::report

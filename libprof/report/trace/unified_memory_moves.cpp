@@ -1,10 +1,9 @@
 #include <cmath>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "libprof/report/number.hpp"
-#include "libprof/report/trace/sources.hpp"
+#include "libprof/report/trace/source.hpp"
 #include "schema/enums.hpp"
 
 namespace gpuprof::report {

@@ -6,6 +6,7 @@
 
 #include "libprof/base/json_text.hpp"
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/base/utf8.hpp"
 
 namespace gpuprof::view {
@@ -317,17 +318,9 @@ std::string details_answer(const Model& model, const Place& place, const Item& i
 std::string shortened(std::string_view text, std::size_t most) {
   std::string valid = valid_utf8(text);
   if (valid.size() <= most) return valid;
-  const auto inside = [&](std::size_t at) {
-    return (static_cast<unsigned char>(valid[at]) & 0xc0) == 0x80;
-  };
   constexpr std::string_view gap = "…";
-  std::size_t head = (most - gap.size()) / 2;
-  std::size_t tail = valid.size() - (most - gap.size() - head);
-  while (head > 0 && inside(head)) --head;
-  while (tail < valid.size() && inside(tail)) ++tail;
-  std::string result = valid.substr(0, head);
-  result += gap;
-  return result += valid.substr(tail);
+  const std::size_t head = (most - gap.size()) / 2;
+  return without_middle(valid, head, most - gap.size() - head, gap);
 }
 
 std::string growth_answer(Growth growth) {

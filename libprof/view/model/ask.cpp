@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "libprof/compute/intervals/busy.hpp"
-#include "libprof/compute/intervals/sets.hpp"
+#include "libprof/compute/intervals/merged.hpp"
 #include "libprof/view/model/model.hpp"
 #include "libprof/view/model/name_search.hpp"
 #include "schema/traits.hpp"
@@ -43,7 +43,7 @@ struct Choice {
 // The counted records of a row within a window.
 class RowSource final : public intervals::IntervalSource {
  public:
-  RowSource(const Row& row, std::int64_t from, std::int64_t to, const Choice& choice)
+  RowSource(const TrackRow& row, std::int64_t from, std::int64_t to, const Choice& choice)
       : row_(row), places_(row.within(from, to)), choice_(choice) {}
 
   intervals::Columns next() override {
@@ -60,8 +60,8 @@ class RowSource final : public intervals::IntervalSource {
   }
 
  private:
-  const Row& row_;
-  Row::Places places_;
+  const TrackRow& row_;
+  TrackRow::Places places_;
   const Choice& choice_;
   Part part_;
   intervals::Intervals chosen_;
@@ -99,7 +99,7 @@ Statistics::Device find_device(const Model& model, std::int64_t id, std::int64_t
     if (track.kind != TrackKind::stream || track.device != id) continue;
     device.name = track.path.front();
     for (const auto& row : track.rows) {
-      const Row::Places places = row->within(from, to);
+      const TrackRow::Places places = row->within(from, to);
       if (places.first == places.end) continue;
       device.records += static_cast<std::int64_t>(places.end - places.first);
       device.work.from = std::min(device.work.from, std::max(row->begin(places.first), from));
@@ -246,7 +246,7 @@ std::optional<Place> find_next(const Model& model, const std::vector<bool>& matc
     if (!may_match(model, model.tracks[t].kind, matches)) continue;
     const auto& rows = model.tracks[t].rows;
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      const Row& row = *rows[r];
+      const TrackRow& row = *rows[r];
       std::size_t place = row.within(after, INT64_MAX).first;
       bool found = false;
       for (; !found && place < row.size(); place += part.size()) {

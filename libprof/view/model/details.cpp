@@ -1,11 +1,12 @@
 // What the file says about a record.
-#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <optional>
 #include <set>
 #include <string_view>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/read/columns/table_info.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
@@ -164,10 +165,8 @@ class Finder {
         !tables_.has(table, "sharedMemoryCarveoutRequested")) {
       return;
     }
-    std::string columns;
-    for (const std::string_view column : {"occupancy", "limiter", "waves"}) {
-      columns += (columns.empty() ? "" : ", ") + schema::detail::select_shape(column);
-    }
+    const std::array<std::string_view, 3> shown{"occupancy", "limiter", "waves"};
+    const std::string columns = joined(shown, ", ", schema::detail::select_shape);
     auto shape =
         database_.prepare("SELECT " + columns + " FROM main." + table + " AS k WHERE k._id_ = ?1");
     if (!shape.bind(1, item.id).step() || shape.is_null(0)) return;

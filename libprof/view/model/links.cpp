@@ -57,7 +57,7 @@ class LinkFinder {
       for (std::size_t r = 0; r < rows.size(); ++r) {
         looks_left_ -= looks_of_row;
         if (looks_left_ < 0) return {};
-        const Row::Places places = rows[r]->within(begin, begin + 1);
+        const TrackRow::Places places = rows[r]->within(begin, begin + 1);
         for (std::size_t i = places.first; i < places.end; ++i) {
           if (--looks_left_ < 0) return {};
           const Item item = (*rows[r])[i];

@@ -1,7 +1,6 @@
 // Links between records, which the page draws as arrows.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>

@@ -35,7 +35,7 @@ struct Track {
   TrackKind kind{};
   std::vector<std::string> path;  // "NVIDIA H200 (0)", "python3 train.py [7]", "stream 7"
   std::int64_t device = -1;       // -1: none
-  std::vector<std::unique_ptr<const Row>> rows;  // empty for a counter; no row is empty
+  std::vector<std::unique_ptr<const TrackRow>> rows;  // empty for a counter; no row is empty
   Counter counter;
   std::int64_t records = 0;
   // Records without a row, since they overlap too many others: counted and named only.
@@ -53,7 +53,6 @@ struct Window {
   std::int64_t from = 0, to = 0;
 
   std::uint64_t length() const { return intervals::length(from, to); }
-  bool meets(std::int64_t begin, std::int64_t end) const { return end > from && begin < to; }
 };
 
 // Covers all records open in a window, each clipped to it.

@@ -1,8 +1,5 @@
 #include "libprof/view/model/row.hpp"
 
-#include <algorithm>
-#include <utility>
-
 namespace gpuprof::view {
 namespace {
 
@@ -53,31 +50,12 @@ void MemoryRow::add(const Item& item) {
 }
 
 void MemoryRow::finish() {
-  const auto longer = [&](std::uint32_t a, std::uint32_t b) {
-    return distance(begin_[b], end_[b]) > distance(begin_[a], end_[a]) ? b : a;
-  };
-  std::size_t below = size();
-  while (below > fan_out) {
-    Level level;
-    for (std::size_t first = 0; first < below; first += fan_out) {
-      const std::size_t end = std::min(first + fan_out, below);
-      std::uint32_t longest = 0;
-      std::uint64_t busy = 0;
-      for (std::size_t i = first; i < end; ++i) {
-        const bool records = levels_.empty();
-        const auto candidate = records ? static_cast<std::uint32_t>(i) : levels_.back().longest[i];
-        longest = i == first ? candidate : longer(longest, candidate);
-        busy += records ? distance(begin_[i], end_[i]) : levels_.back().busy[i];
-      }
-      level.longest.push_back(longest);
-      level.busy.push_back(busy);
-    }
-    below = level.longest.size();
-    levels_.push_back(std::move(level));
-  }
+  const auto busy_of = [&](std::size_t place) { return distance(begin_[place], end_[place]); };
+  pyramid_.build(size(), busy_of,
+                 [&](std::uint32_t a, std::uint32_t b) { return busy_of(b) > busy_of(a) ? b : a; });
 }
 
-Row::Places Row::within(std::int64_t from, std::int64_t to) const {
+TrackRow::Places TrackRow::within(std::int64_t from, std::int64_t to) const {
   const std::size_t first = first_over_after(from);
   return {first, first_from(first, to)};
 }
@@ -118,37 +96,21 @@ Piece MemoryRow::bucket(std::size_t first, std::size_t end) const {
               .count = static_cast<std::uint32_t>(end - first),
               .longest = distance(begin_[first], end_[first]),
               .longest_place = static_cast<std::uint32_t>(first)};
-  const auto take = [&](std::uint32_t place, std::uint64_t busy) {
+  const auto busy_of = [&](std::size_t place) { return distance(begin_[place], end_[place]); };
+  pyramid_.visit(first, end, busy_of, [&](std::uint32_t place, std::uint64_t busy) {
     piece.busy += busy;
-    const std::uint64_t length = distance(begin_[place], end_[place]);
+    const std::uint64_t length = busy_of(place);
     // Records are not visited in order.
     if (length > piece.longest || (length == piece.longest && place < piece.longest_place)) {
       piece.longest = length;
       piece.longest_place = place;
     }
-  };
-  const auto take_one = [&](std::size_t level, std::size_t place) {
-    if (level == 0) {
-      take(static_cast<std::uint32_t>(place), distance(begin_[place], end_[place]));
-    } else {
-      take(levels_[level - 1].longest[place], levels_[level - 1].busy[place]);
-    }
-  };
-  for (std::size_t level = 0; first < end; ++level) {
-    if (level == levels_.size()) {
-      for (; first < end; ++first) take_one(level, first);
-      break;
-    }
-    for (; first < end && first % fan_out != 0; ++first) take_one(level, first);
-    for (; first < end && end % fan_out != 0; --end) take_one(level, end - 1);
-    first /= fan_out;
-    end /= fan_out;
-  }
+  });
   piece.longest_name = name_[piece.longest_place];
   return piece;
 }
 
-void Row::draw(const Scale& scale, std::vector<Piece>& pieces) const {
+void TrackRow::draw(const Scale& scale, std::vector<Piece>& pieces) const {
   const Places places = within(scale.from(), scale.to());
   for (std::size_t i = places.first; i < places.end;) {
     const std::int64_t begins = begin(i);

@@ -1,9 +1,11 @@
 // One row of a track: records that do not overlap, and how they are drawn in a window.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "libprof/base/large_vector.hpp"
@@ -77,9 +79,9 @@ struct Part {
   std::vector<std::uint8_t> table_buffer;
 };
 
-class Row {
+class TrackRow {
  public:
-  virtual ~Row() = default;
+  virtual ~TrackRow() = default;
 
   virtual std::size_t size() const = 0;
   virtual Item operator[](std::size_t place) const = 0;
@@ -120,8 +122,61 @@ class Row {
   virtual Piece bucket(std::size_t first, std::size_t end) const = 0;
 };
 
+// Per 16 entries, per 16 of those, and so on: the longest of them, as an index of an entry, and the
+// busy time.
+class Pyramid {
+ public:
+  // busy_of(entry); longer(a, b): the longer one of two entries, `a` if they are alike.
+  template <class BusyOf, class Longer>
+  void build(std::size_t entries, const BusyOf& busy_of, const Longer& longer) {
+    for (std::size_t below = entries; below > fan_out; below = levels_.back().busy.size()) {
+      Level level;
+      for (std::size_t first = 0; first < below; first += fan_out) {
+        std::uint32_t longest = 0;
+        std::uint64_t busy = 0;
+        for (std::size_t i = first; i < std::min(first + fan_out, below); ++i) {
+          const bool lowest = levels_.empty();
+          const auto entry = lowest ? static_cast<std::uint32_t>(i) : levels_.back().longest[i];
+          longest = i == first ? entry : longer(longest, entry);
+          busy += lowest ? busy_of(i) : levels_.back().busy[i];
+        }
+        level.longest.push_back(longest);
+        level.busy.push_back(busy);
+      }
+      levels_.push_back(std::move(level));
+    }
+  }
+
+  // Calls take(entry, busy time) for what the entries [first, end) consist of, in any order: the
+  // longest entry of each part and the part's busy time.
+  template <class BusyOf, class Take>
+  void visit(std::size_t first, std::size_t end, const BusyOf& busy_of, const Take& take) const {
+    const auto take_one = [&](std::size_t level, std::size_t i) {
+      level == 0 ? take(static_cast<std::uint32_t>(i), busy_of(i))
+                 : take(levels_[level - 1].longest[i], levels_[level - 1].busy[i]);
+    };
+    for (std::size_t level = 0; first < end; ++level) {
+      if (level == levels_.size()) {
+        for (; first < end; ++first) take_one(level, first);
+        break;
+      }
+      for (; first < end && first % fan_out != 0; ++first) take_one(level, first);
+      for (; first < end && end % fan_out != 0; --end) take_one(level, end - 1);
+      first /= fan_out;
+      end /= fan_out;
+    }
+  }
+
+ private:
+  struct Level {
+    std::vector<std::uint32_t> longest;
+    std::vector<std::uint64_t> busy;
+  };
+  std::vector<Level> levels_;
+};
+
 // A row in memory: written once, then read by any thread. Memory: 30 bytes per record.
-class MemoryRow final : public Row {
+class MemoryRow final : public TrackRow {
  public:
   void reserve(std::size_t records);
   // Records must be added in order, each beginning when the one before is over, or later.
@@ -145,12 +200,7 @@ class MemoryRow final : public Row {
   LargeVector<std::int64_t> begin_, end_, id_;
   LargeVector<std::uint32_t> name_;
   LargeVector<std::uint8_t> table_;
-  // Per 16 records, per 16 of those, and so on: the index of the longest record, and the busy time.
-  struct Level {
-    std::vector<std::uint32_t> longest;
-    std::vector<std::uint64_t> busy;
-  };
-  std::vector<Level> levels_;
+  Pyramid pyramid_;  // of the records
 };
 
 }  // namespace gpuprof::view

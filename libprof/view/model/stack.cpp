@@ -1,8 +1,8 @@
 // The host functions that led to a call (--stacks).
-#include <cstdio>
 #include <map>
 #include <vector>
 
+#include "libprof/base/text.hpp"
 #include "libprof/names/demangle.hpp"
 #include "libprof/view/model/sections.hpp"
 
@@ -25,8 +25,7 @@ std::string place_in_code(const store::Statement& frame) {
     if (frame.integer(4) > 0) place += ":" + std::to_string(frame.integer(4));
     return place;
   }
-  char offset[24];
-  std::snprintf(offset, sizeof offset, "0x%llx", static_cast<unsigned long long>(frame.integer(3)));
+  const std::string offset = hexadecimal(frame.integer(3));
   return place.empty() ? offset : place + "+" + offset;
 }
 

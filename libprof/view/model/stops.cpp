@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <unordered_map>
 #include <utility>
 
 #include "libprof/base/saturating.hpp"
-#include "libprof/read/names.hpp"
-#include "libprof/read/tables.hpp"
 #include "libprof/view/model/labels.hpp"
 #include "libprof/view/model/reading.hpp"
 #include "schema/traits.hpp"
@@ -22,7 +19,7 @@ std::int64_t track_of_range(const Model& model, std::int64_t begin, std::int64_t
   for (std::size_t t = 0; t < model.tracks.size(); ++t) {
     if (model.tracks[t].kind != TrackKind::range) continue;
     for (const auto& row : model.tracks[t].rows) {
-      const Row::Places places = row->within(begin, saturating_add(begin, 1));
+      const TrackRow::Places places = row->within(begin, saturating_add(begin, 1));
       for (std::size_t i = places.first; i < places.end; ++i) {
         const Item item = (*row)[i];
         if (item.begin == begin && item.id == id) return static_cast<std::int64_t>(t);

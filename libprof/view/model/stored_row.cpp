@@ -1,7 +1,6 @@
 #include "libprof/view/model/stored_row.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "libprof/base/error.hpp"
@@ -70,22 +69,11 @@ StoredRow::StoredRow(std::shared_ptr<BlockFile> file, std::vector<BlockInfo> blo
     first_.push_back(static_cast<std::uint32_t>(size_));
     size_ += block.count;
   }
-  for (std::size_t below = blocks_.size(); below > fan_out; below = levels_.back().busy.size()) {
-    Level level;
-    for (std::size_t first = 0; first < below; first += fan_out) {
-      std::uint32_t longest = 0;
-      std::uint64_t busy = 0;
-      for (std::size_t i = first; i < std::min(first + fan_out, below); ++i) {
-        const bool lowest = levels_.empty();
-        const auto block = lowest ? static_cast<std::uint32_t>(i) : levels_.back().longest[i];
-        busy += lowest ? blocks_[i].busy : levels_.back().busy[i];
-        if (i == first || blocks_[block].longest > blocks_[longest].longest) longest = block;
-      }
-      level.longest.push_back(longest);
-      level.busy.push_back(busy);
-    }
-    levels_.push_back(std::move(level));
-  }
+  pyramid_.build(
+      blocks_.size(), [&](std::size_t i) { return blocks_[i].busy; },
+      [&](std::uint32_t a, std::uint32_t b) {
+        return blocks_[b].longest > blocks_[a].longest ? b : a;
+      });
 }
 
 const StoredRow::Open& StoredRow::open(std::size_t number) const {
@@ -192,10 +180,9 @@ void StoredRow::take_part(std::size_t number, std::size_t first, std::size_t end
 }
 
 void StoredRow::take_blocks(std::size_t first, std::size_t end, Piece& piece) const {
-  const auto take = [&](std::size_t level, std::size_t i) {
-    const std::size_t number = level == 0 ? i : levels_[level - 1].longest[i];
+  const auto take = [&](std::uint32_t number, std::uint64_t busy) {
     const BlockInfo& block = blocks_[number];
-    piece.busy += level == 0 ? block.busy : levels_[level - 1].busy[i];
+    piece.busy += busy;
     const std::size_t place = first_[number] + block.longest_place;
     if (block.longest < piece.longest ||
         (block.longest == piece.longest && place >= piece.longest_place)) {
@@ -205,16 +192,8 @@ void StoredRow::take_blocks(std::size_t first, std::size_t end, Piece& piece) co
     piece.longest_place = static_cast<std::uint32_t>(place);
     piece.longest_name = block.longest_name;
   };
-  for (std::size_t level = 0; first < end; ++level) {
-    if (level == levels_.size()) {
-      for (; first < end; ++first) take(level, first);
-      break;
-    }
-    for (; first < end && first % fan_out != 0; ++first) take(level, first);
-    for (; first < end && end % fan_out != 0; --end) take(level, end - 1);
-    first /= fan_out;
-    end /= fan_out;
-  }
+  pyramid_.visit(
+      first, end, [&](std::size_t i) { return blocks_[i].busy; }, take);
 }
 
 Piece StoredRow::bucket(std::size_t first, std::size_t end) const {

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "libprof/compute/timeline/blocks.hpp"
@@ -48,7 +47,7 @@ class BlockFile {
 };
 
 // One thread at a time. Memory: 60 bytes per block. Reading may throw Error.
-class StoredRow final : public Row {
+class StoredRow final : public TrackRow {
  public:
   // Blocks as returned by read_index(); at least one.
   StoredRow(std::shared_ptr<BlockFile> file, std::vector<timeline::BlockInfo> blocks);
@@ -67,10 +66,6 @@ class StoredRow final : public Row {
     timeline::Block block;
     std::vector<std::int64_t> begin, end;
   };
-  struct Level {
-    std::vector<std::uint32_t> longest;  // block index
-    std::vector<std::uint64_t> busy;
-  };
 
   std::size_t first_over_after(std::int64_t time) const override;
   std::size_t first_from(std::size_t place, std::int64_t time) const override;
@@ -84,7 +79,7 @@ class StoredRow final : public Row {
   std::shared_ptr<BlockFile> file_;
   std::vector<timeline::BlockInfo> blocks_;
   std::vector<std::uint32_t> first_;  // index of each block's first record
-  std::vector<Level> levels_;         // per 16 blocks, per 16 of those, and so on
+  Pyramid pyramid_;                   // of the blocks
   std::size_t size_ = 0;
   // The blocks used last: accesses usually hit one or two.
   mutable std::array<Open, 2> open_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "libprof/base/error.hpp"
@@ -108,7 +107,7 @@ std::int64_t count_records(const Model& model, const Window& window) {
   std::int64_t count = 0;
   for (const Track& track : model.tracks) {
     for (const auto& row : track.rows) {
-      const Row::Places places = row->within(window.from, window.to);
+      const TrackRow::Places places = row->within(window.from, window.to);
       count += static_cast<std::int64_t>(places.end - places.first);
     }
     const auto first = std::ranges::lower_bound(track.counter.time, window.from);

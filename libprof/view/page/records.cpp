@@ -38,7 +38,7 @@ class Writer {
   std::string bytes_;
 };
 
-void write_row(Writer& writer, const Row& row, std::int64_t from, std::int64_t to,
+void write_row(Writer& writer, const TrackRow& row, std::int64_t from, std::int64_t to,
                std::vector<bool>& names) {
   const auto [first, end] = row.within(from, to);
   writer.number(end - first);

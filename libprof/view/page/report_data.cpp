@@ -1,5 +1,4 @@
 // The embedded data of a report.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "libprof/base/json_text.hpp"

@@ -1,6 +1,5 @@
 // The parts of a report other than the timeline.
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "libprof/base/error.hpp"

@@ -1,9 +1,7 @@
 #include "libprof/view/server/open_run.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <utility>
 
 #include "libprof/base/error.hpp"
 #include "libprof/read/record_count.hpp"

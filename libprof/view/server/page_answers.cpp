@@ -1,5 +1,4 @@
 // Answers by request path.
-#include <algorithm>
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"

@@ -1,8 +1,5 @@
 #include "libprof/view/server/request.hpp"
 
-#include <algorithm>
-#include <charconv>
-
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/text.hpp"
 
@@ -62,12 +59,7 @@ std::string_view reason(int status) {
 }  // namespace
 
 std::optional<std::int64_t> Request::number(std::string_view name) const {
-  const std::string_view digits = text(name);
-  std::int64_t value = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [stopped, problem] = std::from_chars(digits.data(), end, value);
-  if (digits.empty() || problem != std::errc() || stopped != end) return std::nullopt;
-  return value;
+  return parse<std::int64_t>(text(name));
 }
 
 std::string_view Request::text(std::string_view name) const {

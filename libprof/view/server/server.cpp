@@ -9,9 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <exception>
 #include <list>
@@ -19,7 +17,7 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/letter_case.hpp"
-#include "libprof/view/model/answers.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/view/server/work.hpp"
 
 namespace gpuprof::view {
@@ -52,12 +50,7 @@ bool same_secret(std::string_view a, std::string_view b) {
   return differ == 0;
 }
 
-bool is_port(std::string_view text) {
-  std::uint16_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, problem] = std::from_chars(text.data(), end, number);
-  return problem == std::errc() && stopped == end && number > 0;
-}
+bool is_port(std::string_view text) { return parse<std::uint16_t>(text).value_or(0) > 0; }
 
 Response failed(const std::exception& error) {
   return {.status = 500, .body = error_answer(error.what())};
