@@ -7,6 +7,8 @@
 
 #include <cupti.h>
 
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "libprof/collect/call_records.hpp"
@@ -31,14 +33,16 @@ class ApiCalls {
     bool only_launches = false;  // no rows, but the correlation ids of work
     // Records that CUPTI makes only along with its own of calls.
     bool external_correlation = false;
+    bool waits = false;        // rows of synchronizations
+    bool cuda_events = false;  // whose ids only CUPTI knows
   };
   // Finds the functions by the names this CUPTI reports, and tells the launcher which queries are
   // left out. A CUPTI that cannot report names or exclude single functions traces them all.
   void choose(const Wanted& wanted, Stream& stream);
 
-  // Whether record() traces calls; otherwise CUPTI's activity kinds do.
-  bool by_callbacks() const { return by_callbacks_; }
-  // Turns tracing of RUNTIME or DRIVER calls on or off.
+  // Whether record() traces the kind; otherwise CUPTI's activity kind does.
+  bool by_callbacks(int kind) const;
+  // Turns tracing of RUNTIME, DRIVER or SYNCHRONIZATION on or off.
   void record(int kind, bool on);
   // Call after enabling RUNTIME or DRIVER, which resets the settings of single functions.
   void leave_out(int kind);
@@ -47,6 +51,9 @@ class ApiCalls {
   void trace_launches(bool on);
 
  private:
+  // Adds what is to be recorded by callbacks. Returns the queries that are left out.
+  std::set<std::string_view> find_functions(const Wanted& wanted,
+                                            std::vector<Subscription::Calls>& chosen);
   // A single function.
   void trace_runtime(CUpti_CallbackId id, bool on);
   void trace_driver(CUpti_CallbackId id, bool on);
@@ -54,7 +61,8 @@ class ApiCalls {
   CheckedApi& cupti_;
   Subscription& subscription_;
   CallRecords& records_;
-  bool by_callbacks_ = false;
+  bool calls_by_callbacks_ = false;
+  bool waits_by_callbacks_ = false;
   std::vector<CUpti_CallbackId> runtime_queries_;  // functions that are not traced
   std::vector<CUpti_CallbackId> driver_queries_;
 };

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <utility>
 
 namespace gpuprof::collect {
 namespace {
@@ -35,6 +37,46 @@ bool is_system_clock(CheckedApi& cupti) {
   return false;
 }
 
+std::uint32_t result_of(const CUpti_CallbackData& call) {
+  return call.functionReturnValue ? *static_cast<const std::uint32_t*>(call.functionReturnValue)
+                                  : 0;
+}
+
+struct WaitedFor {
+  CUpti_ActivitySynchronizationType type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE;
+  bool has_stream = false;
+  bool per_thread = false;
+  CUstream stream = nullptr;
+  CUevent event = nullptr;
+};
+
+// `id` is one of waiting_calls (driver_calls.hpp).
+WaitedFor what_waits(CUpti_CallbackId id, const void* params) {
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz:
+      return {CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, true,
+              id == CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
+              static_cast<const cuStreamSynchronize_params*>(params)->hStream, nullptr};
+    case CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize:
+      return {CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, false, false, nullptr,
+              static_cast<const cuEventSynchronize_params*>(params)->hEvent};
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent_ptsz: {
+      const auto& wait = *static_cast<const cuStreamWaitEvent_params*>(params);
+      return {CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, true,
+              id == CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent_ptsz, wait.hStream, wait.hEvent};
+    }
+    default: return {};
+  }
+}
+
+// Only CUPTI knows its id of an event, which CUDA_EVENT would have too. This number is the same for
+// all waits for the event.
+std::uint32_t number_of(CUevent event) {
+  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(event) >> 4);
+}
+
 }  // namespace
 
 struct CallRecords::Thread {
@@ -53,6 +95,7 @@ struct CallRecords::Thread {
   std::uint32_t id = 0;
   std::uint32_t depth = 0;
   std::array<Open, most_open> open{};
+  Open wait{};
 };
 
 constinit thread_local CallRecords::Thread CallRecords::thread_;
@@ -61,6 +104,7 @@ void CallRecords::begin(CheckedApi& cupti, bool system_thread_ids) {
   const std::lock_guard lock(leaving_);
   system_thread_ids_ = system_thread_ids;
   process_ = static_cast<std::uint32_t>(getpid());
+  cupti_ = &cupti;
   timestamp_ = is_system_clock(cupti) ? nullptr : cupti.cuptiGetTimestamp;
   // Without it, slots of ended threads stay in use until the trace ends.
   if (!has_key_) has_key_ = pthread_key_create(&key_, &thread_ends) == 0;
@@ -110,41 +154,74 @@ void CallRecords::exit(CUpti_CallbackDomain domain, CUpti_CallbackId id,
   }
   if (at == 0) return;
   thread.depth = at - 1;
-  const std::uint64_t start = thread.open[thread.depth].start;
-  const std::uint64_t end = std::max(start, now());
-  const auto kind = runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
-  CUpti_ActivityAPI* const record = next_record(thread);
-  if (!record) {
-    arena_.ledger().discarded[kind].fetch_add(1, std::memory_order_relaxed);
+  CUpti_ActivityAPI record{};
+  record.kind = runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
+  record.cbid = id;
+  record.start = thread.open[thread.depth].start;
+  record.end = std::max(record.start, now());
+  record.processId = process_;
+  record.threadId = thread.id;
+  record.correlationId = call.correlationId;
+  record.returnValue = result_of(call);
+  add(thread, record);
+}
+
+void CallRecords::enter_wait(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  Thread& thread = here();
+  if (!thread.left_out) thread.wait = {false, id, call.correlationId, now()};
+}
+
+void CallRecords::exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  Thread& thread = here();
+  const Thread::Open open = std::exchange(thread.wait, {});
+  if (open.start == 0 || open.id != id || open.correlation != call.correlationId) return;
+  const WaitedFor wait = what_waits(id, call.functionParams);
+  CUpti_ActivitySynchronization2 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+  record.type = wait.type;
+  record.start = open.start;
+  record.end = std::max(open.start, now());
+  record.correlationId = call.correlationId;
+  record.contextId = call.contextUid;
+  record.streamId = record.cudaEventId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+  if (wait.has_stream) {
+    cupti_->try_(
+        "cuptiGetStreamIdEx",
+        cupti_->cuptiGetStreamIdEx(call.context, wait.stream, wait.per_thread, &record.streamId));
+  }
+  if (wait.event) {
+    record.cudaEventId = number_of(wait.event);
+    record.cudaEventSyncId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+  }
+  record.returnValue = result_of(call);
+  add(thread, record);
+}
+
+template <class Record>
+void CallRecords::add(Thread& thread, const Record& record) {
+  static_assert(sizeof record % 8 == 0);
+  if (!make_room(thread, sizeof record)) {
+    arena_.ledger().discarded[record.kind].fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  record->kind = kind;
-  record->cbid = id;
-  record->start = start;
-  record->end = end;
-  record->processId = process_;
-  record->threadId = thread.id;
-  record->correlationId = call.correlationId;
-  record->returnValue =
-      call.functionReturnValue ? *static_cast<const std::uint32_t*>(call.functionReturnValue) : 0;
-  thread.used += sizeof *record;
+  std::memcpy(arena_.slot(thread.slot) + thread.used, &record, sizeof record);
+  thread.used += sizeof record;
   arena_.slot_header(thread.slot).used.store(thread.used, std::memory_order_release);
 }
 
-CUpti_ActivityAPI* CallRecords::next_record(Thread& thread) {
-  if (thread.has_slot && thread.used + sizeof(CUpti_ActivityAPI) > arena_.call_slot_size()) {
+bool CallRecords::make_room(Thread& thread, std::size_t size) {
+  if (thread.has_slot && thread.used + size > arena_.call_slot_size()) {
     arena_.slot_header(thread.slot).state.store(SlotState::calls_done, std::memory_order_release);
     thread.has_slot = false;
   }
-  if (!thread.has_slot) {
-    const auto slot = arena_.lend_calls();
-    if (!slot) return nullptr;
-    thread.slot = *slot;
-    thread.used = 0;
-    thread.has_slot = true;
-    if (has_key_) pthread_setspecific(key_, this);
-  }
-  return reinterpret_cast<CUpti_ActivityAPI*>(arena_.slot(thread.slot) + thread.used);
+  if (thread.has_slot) return true;
+  const auto slot = arena_.lend_calls();
+  if (!slot) return false;
+  thread.slot = *slot;
+  thread.used = 0;
+  thread.has_slot = true;
+  if (has_key_) pthread_setspecific(key_, this);
+  return true;
 }
 
 void CallRecords::leave_out_this_thread() { thread_.left_out = true; }

@@ -85,11 +85,18 @@ void Collector::called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId
 void Collector::on_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                         const CUpti_CallbackData& call) {
   if (!running()) return;
-  const Subscription::Use use = subscription_.use_of(domain, id);
+  const std::uint8_t uses = subscription_.uses_of(domain, id);
   const bool enters = call.callbackSite == CUPTI_API_ENTER;
-  if (use.recorded && !enters) buffers_.calls().exit(domain, id, call);
-  if (use.handled) on_handled_call(domain, id, call);
-  if (use.recorded && enters) buffers_.calls().enter(domain, id, call);
+  CallRecords& records = buffers_.calls();
+  if (!enters) {
+    if (uses & Subscription::waits) records.exit_wait(id, call);
+    if (uses & Subscription::recorded) records.exit(domain, id, call);
+  }
+  if (uses & Subscription::handled) on_handled_call(domain, id, call);
+  if (enters) {
+    if (uses & Subscription::recorded) records.enter(domain, id, call);
+    if (uses & Subscription::waits) records.enter_wait(id, call);
+  }
 }
 
 void Collector::on_handled_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,

@@ -71,8 +71,8 @@ void Delivery::take_calls_of(std::uint32_t slot) {
   SlotHeader& header = arena_.slot_header(slot);
   const std::uint32_t from = header.sending.load().end;
   const std::uint32_t end = header.used.load(std::memory_order_acquire);
-  for_each_call(arena_.slot(slot), from, end,
-                [&](const CUpti_ActivityAPI& call) { packer_.add(as_activity(call)); });
+  for_each_made(arena_.slot(slot), from, end,
+                [&](const CUpti_Activity* record) { packer_.add(record); });
   // If it dies in between, salvage finds out which batch arrived.
   const CallBatch batch_of_calls{end, header.generation.fetch_add(1) + 1};
   header.sending.store(batch_of_calls);

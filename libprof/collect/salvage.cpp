@@ -137,13 +137,9 @@ std::vector<LeftCalls> find_left_calls(const Arena& arena,
     const bool has_arrived = arrived != received.end() && arrived->second == last.generation;
     const std::size_t from = has_arrived ? last.end : header.sent.load();
     const std::size_t end = std::min<std::size_t>(header.used.load(), arena.call_slot_size());
-    if (from < end && from % sizeof(CUpti_ActivityAPI) == 0) left.push_back({slot, from, end});
+    if (from < end && from % sizeof(std::uint64_t) == 0) left.push_back({slot, from, end});
   }
   return left;
-}
-
-bool is_call(const CUpti_ActivityAPI& call) {
-  return call.kind == CUPTI_ACTIVITY_KIND_RUNTIME || call.kind == CUPTI_ACTIVITY_KIND_DRIVER;
 }
 
 }  // namespace
@@ -200,10 +196,8 @@ bool salvage(int arena_file, int socket, const wire::Fields& config) {
     if (!send_kept(channel, arena, slot)) return false;
   }
   for (const LeftCalls& calls : left_calls) {
-    for_each_call(arena.slot(calls.slot), calls.from, calls.end,
-                  [&](const CUpti_ActivityAPI& call) {
-                    if (is_call(call)) packer.add(as_activity(call));
-                  });
+    for_each_made(arena.slot(calls.slot), calls.from, calls.end,
+                  [&](const CUpti_Activity* record) { packer.add(record); });
     // No batch of the target's has this number.
     const std::uint32_t generation = arena.slot_header(calls.slot).generation.load() + 1;
     if (!send_batch(channel, packer, {calls.slot, generation, 0, wire::batch_salvaged})) {

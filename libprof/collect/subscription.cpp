@@ -83,38 +83,41 @@ void Subscription::want(Wanted wanted) {
 void Subscription::add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids) {
   for (const CUpti_CallbackId id : ids) {
     wanted_.emplace_back(domain, id);
-    if (domain < uses_.size() && id < most_functions) uses_[domain][id].fetch_or(handled_);
+    if (domain < uses_.size() && id < most_functions) uses_[domain][id].fetch_or(handled);
   }
 }
-
-void Subscription::want_calls(std::vector<Calls> calls) { calls_ = std::move(calls); }
 
 void Subscription::enable(bool driver_up) {
-  for (const auto& [domain, id] : wanted_) enable_one(domain, id, true, driver_up);
+  const auto again = [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+    // Off first: CUPTI would not pass on to the driver what it considers enabled already.
+    cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
+    enable_one(domain, id, driver_up);
+  };
+  for (const auto& [domain, id] : wanted_) again(domain, id);
   for (const Calls& calls : calls_) {
-    if (!calls_on_[calls.domain].load()) continue;
-    for (const CUpti_CallbackId id : calls.ids) enable_one(calls.domain, id, true, driver_up);
+    for (const CUpti_CallbackId id : calls.ids) {
+      if (uses_of(calls.domain, id) & calls.use) again(calls.domain, id);
+    }
   }
 }
 
-void Subscription::enable_one(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool again,
-                              bool driver_up) {
-  if (again) cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
+void Subscription::enable_one(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool driver_up) {
   const CUptiResult result = cupti_.cuptiEnableCallback(1, subscriber_, domain, id);
   // Older versions have fewer domains and functions.
   if (driver_up) cupti_.try_("cuptiEnableCallback", result, {CUPTI_ERROR_INVALID_PARAMETER});
 }
 
-void Subscription::enable_calls(CUpti_CallbackDomain domain, bool on) {
-  calls_on_[domain].store(on);
+void Subscription::enable_calls(int kind, bool on) {
   for (const Calls& calls : calls_) {
-    if (calls.domain != domain) continue;
+    if (calls.kind != kind) continue;
     for (const CUpti_CallbackId id : calls.ids) {
-      std::atomic<std::uint8_t>& use = uses_[domain][id];
-      if (calls.rows) on ? use.fetch_or(recorded_) : use.fetch_and(~recorded_);
-      if (use.load() & handled_) continue;
-      on ? enable_one(domain, id, false, false)
-         : static_cast<void>(cupti_.cuptiEnableCallback(0, subscriber_, domain, id));
+      std::atomic<std::uint8_t>& uses = uses_[calls.domain][id];
+      const std::uint8_t before =
+          on ? uses.fetch_or(calls.use) : uses.fetch_and(static_cast<std::uint8_t>(~calls.use));
+      if (on && before == 0) enable_one(calls.domain, id, false);
+      if (!on && before == calls.use) {
+        cupti_.cuptiEnableCallback(0, subscriber_, calls.domain, id);
+      }
     }
   }
 }

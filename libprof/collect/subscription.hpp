@@ -48,27 +48,28 @@ class Subscription {
   };
   void want(Wanted wanted);
 
-  // Functions of one domain that are recorded by callbacks.
+  // What a callback is for, as bits.
+  enum Use : std::uint8_t {
+    handled = 1,   // want() asked for it
+    recorded = 2,  // the call gets a record
+    waits = 4,     // the call waits, and that gets a record
+    heard = 8,     // nothing; but the work that the call requests has its correlation id
+  };
+  // Functions that the collector records itself, in place of CUPTI's activity kind.
   struct Calls {
+    int kind;
     CUpti_CallbackDomain domain;
     std::vector<CUpti_CallbackId> ids;
-    bool rows = false;  // otherwise only for the correlation ids of the work that they request
+    Use use;
   };
-  // What enable_calls() will request as well; these may change any number of times.
-  void want_calls(std::vector<Calls> calls);
-  void enable_calls(CUpti_CallbackDomain domain, bool on);
-
-  // What a callback is for.
-  struct Use {
-    bool handled;   // want() asked for it
-    bool recorded;  // want_calls() did, and rows are wanted
-  };
-  // Any thread.
-  Use use_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) const {
-    const std::uint8_t use =
-        id < most_functions ? uses_[domain][id].load(std::memory_order_relaxed) : handled_;
-    return {(use & handled_) != 0, (use & recorded_) != 0};
+  // What enable_calls() will request as well, any number of times.
+  void want_calls(std::vector<Calls> calls) { calls_ = std::move(calls); }
+  void enable_calls(int kind, bool on);
+  // The uses of a callback for a function of the runtime or the driver. Any thread.
+  std::uint8_t uses_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) const {
+    return id < most_functions ? uses_[domain][id].load(std::memory_order_relaxed) : handled;
   }
+
   // `driver_up`: CUPTI has a driver to pass the request on to; otherwise it will be repeated later,
   // and a refusal means nothing yet.
   void enable(bool driver_up);
@@ -79,17 +80,14 @@ class Subscription {
 
  private:
   static constexpr std::size_t most_functions = 2048;
-  static constexpr std::uint8_t handled_ = 1, recorded_ = 2;
 
   void add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids);
-  // `again`: CUPTI would not pass on to the driver what it considers enabled already.
-  void enable_one(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool again, bool driver_up);
+  void enable_one(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool driver_up);
 
   CheckedApi& cupti_;
   CUpti_SubscriberHandle subscriber_ = nullptr;  // null: none
   std::vector<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> wanted_;
   std::vector<Calls> calls_;
-  std::array<std::atomic<bool>, CUPTI_CB_DOMAIN_SIZE> calls_on_{};
   // By domain: of the runtime's and the driver's functions.
   std::array<std::array<std::atomic<std::uint8_t>, most_functions>, CUPTI_CB_DOMAIN_RUNTIME_API + 1>
       uses_{};

@@ -17,8 +17,7 @@ bool describes_the_machine(int kind) {
 
 // CUPTI refuses these before the driver is up (measured: docs/measurements/history.md).
 bool waits_for_driver(int kind) {
-  return kind == schema::UnifiedMemoryCounter::info.id || kind == schema::Environment::info.id ||
-         kind == schema::Synchronization::info.id;
+  return kind == schema::UnifiedMemoryCounter::info.id || kind == schema::Environment::info.id;
 }
 
 // Some kinds are missing in older versions or on some devices or drivers, or the user may lack
@@ -105,7 +104,9 @@ void Tracing::begin() {
                  .driver = wants(schema::Driver::info.id),
                  .queries = queries_,
                  .only_launches = launch_calls_only_,
-                 .external_correlation = wants(schema::ExternalCorrelation::info.id)},
+                 .external_correlation = wants(schema::ExternalCorrelation::info.id),
+                 .waits = wants(schema::Synchronization::info.id),
+                 .cuda_events = wants(schema::CudaEvent::info.id)},
                 stream_);
   const std::lock_guard lock(enabling_);
   for (const int kind : kinds_) {
@@ -153,7 +154,7 @@ void Tracing::enable(int kind) {
     stream_.tell("unavailable", std::string(info->table) + ": " + why);
   };
   if (const char* why = why_not(kind)) return unavailable(why);
-  if (by_callbacks(kind)) {
+  if (calls_.by_callbacks(kind)) {
     enabled_.insert(kind);
     return calls_.record(kind, true);
   }
@@ -190,13 +191,8 @@ CUptiResult Tracing::enable_and_dump(CUpti_ActivityKind kind) {
   return cupti_.cuptiActivityEnable(kind);
 }
 
-bool Tracing::by_callbacks(int kind) const {
-  return calls_.by_callbacks() &&
-         (kind == schema::Runtime::info.id || kind == schema::Driver::info.id);
-}
-
 void Tracing::disable(CUpti_ActivityKind kind) {
-  if (by_callbacks(static_cast<int>(kind))) return calls_.record(static_cast<int>(kind), false);
+  if (calls_.by_callbacks(kind)) return calls_.record(kind, false);
   cupti_.try_("cuptiActivityDisable", cupti_.cuptiActivityDisable(kind));
 }
 
@@ -271,7 +267,9 @@ void Tracing::leave_out(CUpti_ActivityKind kind, const std::function<void()>& f)
   const bool traced = enabled_.contains(kind);
   if (traced) disable(kind);
   f();
-  if (traced) cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(kind));
+  if (!traced) return;
+  if (calls_.by_callbacks(kind)) return calls_.record(kind, true);
+  cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(kind));
 }
 
 void Tracing::end() {

@@ -64,7 +64,6 @@ class Tracing {
   // All of these are called under enabling_.
   void enable(int kind);
   void enable_all();
-  bool by_callbacks(int kind) const;
   CUptiResult enable_and_dump(CUpti_ActivityKind kind);
   void disable(CUpti_ActivityKind kind);
   const char* why_not(int kind) const;

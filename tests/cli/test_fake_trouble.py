@@ -72,7 +72,7 @@ class FailingCalls(FakeTest):
             ("cuptiSetThreadIdType", "+module"),
             ("cuptiActivityConfigureUnifiedMemoryCounter", "+module"),
             ("cuptiGetContextId", "+module"),
-            ("cuptiActivityDisable", "+module"),
+            ("cuptiActivityDisable", "+module,+cuda-event"),
             ("cuptiGetCallbackName", "+module"),
             ("cuptiActivityGetNumDroppedRecords", "+module"),
         ):

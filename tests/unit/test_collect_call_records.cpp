@@ -64,9 +64,22 @@ class CallRecordsTest {
     for (std::uint32_t slot = arena.slot_count(); slot < arena.all_slots(); ++slot) {
       const SlotHeader& header = arena.slot_header(slot);
       if (header.state.load() != state) continue;
-      for_each_call(arena.slot(slot), 0, header.used.load(),
-                    [&](const CUpti_ActivityAPI& call) { all.push_back(call); });
+      for_each_made(arena.slot(slot), 0, header.used.load(), [&](const CUpti_Activity* record) {
+        if (record->kind == CUPTI_ACTIVITY_KIND_SYNCHRONIZATION) return;
+        all.push_back(*reinterpret_cast<const CUpti_ActivityAPI*>(record));
+      });
     }
+    return all;
+  }
+
+  std::vector<CUpti_ActivitySynchronization2> waits() const {
+    std::vector<CUpti_ActivitySynchronization2> all;
+    const std::uint32_t slot = arena.slot_count();  // the first that is lent
+    for_each_made(arena.slot(slot), 0, arena.slot_header(slot).used.load(),
+                  [&](const CUpti_Activity* record) {
+                    if (record->kind != CUPTI_ACTIVITY_KIND_SYNCHRONIZATION) return;
+                    all.push_back(*reinterpret_cast<const CUpti_ActivitySynchronization2*>(record));
+                  });
     return all;
   }
 
@@ -121,6 +134,59 @@ TEST_CASE_METHOD(CallRecordsTest, "calls that the application makes within a cal
   CHECK(all[1].correlationId == 1);
   CHECK(all[1].start <= all[0].start);
   CHECK(all[0].end <= all[1].end);
+}
+
+TEST_CASE_METHOD(CallRecordsTest, "a wait has a record of its own") {
+  cupti.cuptiGetStreamIdEx = [](CUcontext, CUstream stream, std::uint8_t per_thread,
+                                std::uint32_t* id) {
+    *id = stream ? 13 : 7 + per_thread;
+    return CUPTI_SUCCESS;
+  };
+  const auto stream = reinterpret_cast<CUstream>(0x1000);
+  const auto event = reinterpret_cast<CUevent>(0x7f0000002000);
+  const auto wait = [&](CUpti_CallbackId id, const void* params, std::uint32_t result = 0) {
+    CUpti_CallbackData call{};
+    call.correlationId = ++last;
+    call.contextUid = 5;
+    call.functionParams = params;
+    records.enter_wait(id, call);
+    call.functionReturnValue = &result;
+    records.exit_wait(id, call);
+  };
+  cuStreamSynchronize_params of_stream{stream}, of_default{nullptr};
+  cuEventSynchronize_params of_event{event};
+  cuStreamWaitEvent_params for_event{stream, event, 0};
+  enter(runtime, malloc_id, ++last);  // waits within it
+  wait(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, nullptr);
+  wait(CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, &of_stream);
+  wait(CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz, &of_default);
+  wait(CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize, &of_event, 600);
+  wait(CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent, &for_event);
+  exit(runtime, malloc_id, 1);
+  const auto all = waits();
+  REQUIRE(all.size() == 5);
+  constexpr std::uint32_t none = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+  const struct {
+    CUpti_ActivitySynchronizationType type;
+    std::uint32_t stream, event, result;
+  } expected[] = {
+      {CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, none, none, 0},
+      {CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, 13, none, 0},
+      {CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, 8, none, 0},
+      {CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, none, 0xf0000200, 600},
+      {CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, 13, 0xf0000200, 0},
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CAPTURE(i);
+    CHECK(all[i].type == expected[i].type);
+    CHECK(all[i].streamId == expected[i].stream);
+    CHECK(all[i].cudaEventId == expected[i].event);
+    CHECK(all[i].returnValue == expected[i].result);
+    CHECK(all[i].correlationId == 2 + i);
+    CHECK(all[i].contextId == 5);
+    CHECK(all[i].start <= all[i].end);
+  }
+  CHECK(calls().size() == 1);
 }
 
 TEST_CASE_METHOD(CallRecordsTest, "half a call has no record") {

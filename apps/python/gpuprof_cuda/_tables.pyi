@@ -1228,7 +1228,7 @@ class Tables:
     correlationId: joins the API call that waited
     contextId: context waited for, or that the stream or event was made in
     streamId: stream waited for, or that waits; 4294967295 = none
-    cudaEventId: event waited for: CUDA_EVENT.eventId; 4294967295 = none
+    cudaEventId: event waited for: CUDA_EVENT.eventId, or a number of its own where that kind is not collected; 4294967295 = none
     cudaEventSyncId: recording waited for: CUDA_EVENT.cudaEventSyncId; 4294967295 = none (CUDA 12.8)
     returnValue: what the wait returned: CUresult; 0 = success (CUDA 12.8)
     processId: process the row came from: PROCESS.processId
