@@ -51,7 +51,7 @@ class ApiCalls {
   void trace_launches(bool on);
 
  private:
-  // Adds what is to be recorded by callbacks. Returns the queries that are left out.
+  // Adds the functions that callbacks record. Returns the queries that are left out.
   std::set<std::string_view> find_functions(const Wanted& wanted,
                                             std::vector<Subscription::Calls>& chosen);
   // A single function.

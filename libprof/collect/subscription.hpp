@@ -55,7 +55,7 @@ class Subscription {
     waits = 4,     // the call waits, and that gets a record
     heard = 8,     // nothing; but the work that the call requests has its correlation id
   };
-  // Functions that the collector records itself, in place of CUPTI's activity kind.
+  // Functions that the collector records itself, so that CUPTI's activity kind stays off.
   struct Calls {
     int kind;
     CUpti_CallbackDomain domain;
