@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "libprof/collect/driver_calls.hpp"
 #include "schema/query_calls.hpp"
 
 namespace gpuprof::collect {
@@ -28,6 +29,19 @@ void for_each_function(CheckedApi& cupti, CUpti_CallbackDomain domain, std::uint
   }
 }
 
+bool requests_work(const char* name) {
+  for (const char* part : {"Launch", "Memcpy", "Memset", "Prefetch", "Decompress"}) {
+    if (std::strstr(name, part)) return true;
+  }
+  return false;
+}
+
+// CUPTI asks the driver for the name of each kernel launch it sees. That is not a call of the
+// target's.
+bool is_of_cupti(CUpti_CallbackDomain domain, std::uint32_t id) {
+  return domain == CUPTI_CB_DOMAIN_DRIVER_API && id == CUPTI_DRIVER_TRACE_CBID_cuKernelGetName;
+}
+
 }  // namespace
 
 std::vector<wire::ApiName> api_names(CheckedApi& cupti) {
@@ -43,29 +57,71 @@ std::vector<wire::ApiName> api_names(CheckedApi& cupti) {
   return names;
 }
 
-void ApiCalls::find_queries(bool trace_them, Stream& stream) {
-  runtime_queries_.clear();
-  driver_queries_.clear();
-  std::set<std::string_view> functions;
-  const auto find = [&](CUpti_CallbackDomain domain, std::uint32_t size, auto trace_one,
-                        std::vector<CUpti_CallbackId>& found) {
-    if (trace_them || !trace_one) return;
-    for_each_function(cupti_, domain, size + newer_functions,
-                      [&](std::uint32_t id, const char* name) {
-                        if (!schema::only_asks(name)) return;
-                        found.push_back(id);
-                        functions.insert(schema::function_of(name));
-                      });
-  };
-  find(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
-       cupti_.cuptiActivityEnableRuntimeApi, runtime_queries_);
-  find(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
-       cupti_.cuptiActivityEnableDriverApi, driver_queries_);
+void ApiCalls::choose(const Wanted& wanted, Stream& stream) {
+  // Driver calls that runtime calls make are known by callbacks of both.
+  calls_by_callbacks_ = cupti_.cuptiGetCallbackName && !wanted.queries &&
+                        !wanted.external_correlation && wanted.runtime == wanted.driver;
+  waits_by_callbacks_ = wanted.waits && !wanted.cuda_events && cupti_.cuptiGetStreamIdEx;
+  std::vector<Subscription::Calls> chosen;
+  const std::set<std::string_view> left_out = find_functions(wanted, chosen);
+  if (waits_by_callbacks_) {
+    chosen.push_back({CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+                      CUPTI_CB_DOMAIN_DRIVER_API,
+                      {waiting_calls.begin(), waiting_calls.end()},
+                      Subscription::waits});
+  }
+  subscription_.want_calls(std::move(chosen));
+  if (!wanted.runtime && !wanted.driver) return;
   std::string names;
-  for (const std::string_view function : functions) {
+  for (const std::string_view function : left_out) {
     names.append(names.empty() ? "" : ",").append(function);
   }
   stream.tell("calls_left_out", names.empty() ? "none" : names);
+}
+
+std::set<std::string_view> ApiCalls::find_functions(const Wanted& wanted,
+                                                    std::vector<Subscription::Calls>& chosen) {
+  runtime_queries_.clear();
+  driver_queries_.clear();
+  std::set<std::string_view> left_out;
+  const auto find = [&](int kind, CUpti_CallbackDomain domain, std::uint32_t size, bool rows,
+                        bool excludable, std::vector<CUpti_CallbackId>& queries) {
+    rows = rows && !wanted.only_launches;
+    Subscription::Calls calls{
+        kind, domain, {}, rows ? Subscription::recorded : Subscription::heard};
+    for_each_function(cupti_, domain, size + newer_functions,
+                      [&](std::uint32_t id, const char* name) {
+                        if (schema::only_asks(name)) {
+                          if (wanted.queries || !excludable) return;
+                          queries.push_back(id);
+                          left_out.insert(schema::function_of(name));
+                        } else if (rows ? !is_of_cupti(domain, id) : requests_work(name)) {
+                          calls.ids.push_back(id);
+                        }
+                      });
+    if (calls_by_callbacks_) chosen.push_back(std::move(calls));
+  };
+  find(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
+       wanted.runtime, calls_by_callbacks_ || cupti_.cuptiActivityEnableRuntimeApi,
+       runtime_queries_);
+  find(CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
+       wanted.driver, calls_by_callbacks_ || cupti_.cuptiActivityEnableDriverApi, driver_queries_);
+  return left_out;
+}
+
+bool ApiCalls::by_callbacks(int kind) const {
+  switch (kind) {
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER: return calls_by_callbacks_;
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: return waits_by_callbacks_;
+    default: return false;
+  }
+}
+
+void ApiCalls::record(int kind, bool on) {
+  // A call that has begun or not returned now would have half a record.
+  if (kind != CUPTI_ACTIVITY_KIND_SYNCHRONIZATION) records_.forget_open_calls();
+  subscription_.enable_calls(kind, on);
 }
 
 void ApiCalls::leave_out(int kind) {
@@ -73,14 +129,16 @@ void ApiCalls::leave_out(int kind) {
     for (const CUpti_CallbackId id : runtime_queries_) trace_runtime(id, false);
   }
   if (kind == CUPTI_ACTIVITY_KIND_DRIVER && cupti_.cuptiActivityEnableDriverApi) {
-    // CUPTI asks the driver for the name of each kernel launch it sees. That is not a call of the
-    // target's.
     trace_driver(CUPTI_DRIVER_TRACE_CBID_cuKernelGetName, false);
     for (const CUpti_CallbackId id : driver_queries_) trace_driver(id, false);
   }
 }
 
 void ApiCalls::trace_launches(bool on) {
+  if (calls_by_callbacks_) {
+    record(CUPTI_ACTIVITY_KIND_RUNTIME, on);
+    return record(CUPTI_ACTIVITY_KIND_DRIVER, on);
+  }
   if (!cupti_.cuptiGetCallbackName || !cupti_.cuptiActivityEnableRuntimeApi ||
       !cupti_.cuptiActivityEnableDriverApi) {
     for (const auto kind : {CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_RUNTIME}) {
@@ -89,19 +147,13 @@ void ApiCalls::trace_launches(bool on) {
     }
     return;
   }
-  const auto asks_for_work = [](const char* name) {
-    for (const char* part : {"Launch", "Memcpy", "Memset", "Prefetch", "Decompress"}) {
-      if (std::strstr(name, part)) return true;
-    }
-    return false;
-  };
   for_each_function(cupti_, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
                     [&](std::uint32_t id, const char* name) {
-                      if (asks_for_work(name)) trace_runtime(id, on);
+                      if (requests_work(name)) trace_runtime(id, on);
                     });
   for_each_function(cupti_, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
                     [&](std::uint32_t id, const char* name) {
-                      if (asks_for_work(name)) trace_driver(id, on);
+                      if (requests_work(name)) trace_driver(id, on);
                     });
 }
 

@@ -24,6 +24,11 @@ constexpr std::size_t names_text_size = 4 << 20;
 // in a core's cache, since it is written on every launch.
 constexpr std::size_t launch_count = 1 << 15;
 
+// Slots of calls: one for each thread that makes calls, and those it has filled since the last
+// flush.
+constexpr std::uint32_t call_slots_per_slot = 4;
+constexpr std::size_t most_call_slot_bytes = 1 << 16;
+
 constexpr std::size_t round_up(std::size_t size) { return (size + page - 1) / page * page; }
 
 }  // namespace
@@ -52,7 +57,9 @@ bool Arena::create(std::uint32_t slot_count, std::size_t slot_size) {
   ArenaHeader layout{};
   layout.version = arena_version;
   layout.slot_size = slot_size;
-  const std::size_t headers_offset = reserve(slot_count * sizeof(SlotHeader));
+  layout.call_slot_size = std::min(slot_size, most_call_slot_bytes);
+  const std::size_t headers_offset =
+      reserve((1 + call_slots_per_slot) * slot_count * sizeof(SlotHeader));
   layout.entry_count = entry_count;
   layout.entries_offset = reserve(entry_count * sizeof(StringEntry));
   layout.text_size = text_size;
@@ -64,24 +71,29 @@ bool Arena::create(std::uint32_t slot_count, std::size_t slot_size) {
   layout.launch_count = launch_count;
   layout.launches_offset = reserve(launch_count * sizeof(LaunchEntry));
   layout.slots_offset = size;
+  const std::size_t slot_with_calls = slot_size + call_slots_per_slot * layout.call_slot_size;
   // A file size limit applies to this file too, and exceeding it raises a fatal signal.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     const std::size_t room = limit.rlim_cur > size ? limit.rlim_cur - size : 0;
-    slot_count = static_cast<std::uint32_t>(std::min<std::size_t>(slot_count, room / slot_size));
+    slot_count =
+        static_cast<std::uint32_t>(std::min<std::size_t>(slot_count, room / slot_with_calls));
   }
   if (slot_count == 0) {
     errno = EFBIG;
     return false;
   }
   layout.slot_count = slot_count;
-  size += slot_count * slot_size;
+  layout.call_slot_count = call_slots_per_slot * slot_count;
+  layout.call_slots_offset = size + slot_count * slot_size;
+  size += slot_count * slot_with_calls;
 
   file_ = memfd_create("gpuprof-arena", MFD_CLOEXEC);
   if (file_ < 0 || ftruncate(file_, static_cast<off_t>(size)) != 0 || !map(size)) return false;
   std::memcpy(static_cast<void*>(header_), &layout, sizeof layout);
   slot_headers_ = reinterpret_cast<SlotHeader*>(base_ + headers_offset);
-  for (std::uint32_t i = slot_count; i > 0; --i) push_free(i - 1);
+  for (std::uint32_t i = slot_count; i > 0; --i) push(header_->free_list, i - 1);
+  for (std::uint32_t i = all_slots(); i > slot_count; --i) push(header_->free_call_slots, i - 1);
   header_->magic = arena_magic;
   ledger().magic = wire::ledger_magic;
   return true;
@@ -99,15 +111,19 @@ bool Arena::attach(int file) {
     return offset >= page && offset <= size && offset % 8 == 0 && each > 0 &&
            count <= (size - offset) / each;
   };
-  const bool sound =
-      h.magic == arena_magic && h.version == arena_version && h.slot_count > 0 && h.slot_size > 0 &&
-      h.slot_size % 8 == 0 && fits(page, h.slot_count, sizeof(SlotHeader)) &&
-      fits(h.slots_offset, h.slot_count, h.slot_size) && std::has_single_bit(h.entry_count) &&
-      fits(h.entries_offset, h.entry_count, sizeof(StringEntry)) &&
-      fits(h.text_offset, h.text_size, 1) && std::has_single_bit(h.name_count) &&
-      fits(h.names_offset, h.name_count, sizeof(StringEntry)) &&
-      fits(h.names_text_offset, h.names_text_size, 1) && std::has_single_bit(h.launch_count) &&
-      fits(h.launches_offset, h.launch_count, sizeof(LaunchEntry));
+  const bool sound = h.magic == arena_magic && h.version == arena_version && h.slot_count > 0 &&
+                     h.slot_size > 0 && h.slot_size % 8 == 0 && h.call_slot_size > 0 &&
+                     h.call_slot_size % 8 == 0 && h.slot_count <= UINT32_MAX - h.call_slot_count &&
+                     fits(page, h.slot_count + h.call_slot_count, sizeof(SlotHeader)) &&
+                     fits(h.slots_offset, h.slot_count, h.slot_size) &&
+                     fits(h.call_slots_offset, h.call_slot_count, h.call_slot_size) &&
+                     std::has_single_bit(h.entry_count) &&
+                     fits(h.entries_offset, h.entry_count, sizeof(StringEntry)) &&
+                     fits(h.text_offset, h.text_size, 1) && std::has_single_bit(h.name_count) &&
+                     fits(h.names_offset, h.name_count, sizeof(StringEntry)) &&
+                     fits(h.names_text_offset, h.names_text_size, 1) &&
+                     std::has_single_bit(h.launch_count) &&
+                     fits(h.launches_offset, h.launch_count, sizeof(LaunchEntry));
   if (!sound) return false;
   slot_headers_ = reinterpret_cast<SlotHeader*>(base_ + page);
   return true;
@@ -153,19 +169,28 @@ std::string_view StringTable::text_of(const StringEntry& entry) const {
 }
 
 std::byte* Arena::lend() {
-  std::uint64_t head = header_->free_list.load(std::memory_order_acquire);
-  while (true) {
-    const auto top = static_cast<std::uint32_t>(head);
-    if (top == 0) return nullptr;
-    SlotHeader& slot_header = slot_headers_[top - 1];
-    const std::uint64_t tag = (head >> 32) + 1;
-    const std::uint64_t rest = tag << 32 | slot_header.next.load(std::memory_order_relaxed);
-    if (header_->free_list.compare_exchange_weak(head, rest, std::memory_order_acq_rel)) {
-      slot_header.generation.fetch_add(1, std::memory_order_relaxed);
-      slot_header.state.store(SlotState::lent, std::memory_order_release);
-      return slot(top - 1);
-    }
-  }
+  const std::uint32_t top = pop(header_->free_list);
+  if (top == 0) return nullptr;
+  SlotHeader& slot_header = slot_headers_[top - 1];
+  slot_header.generation.fetch_add(1, std::memory_order_relaxed);
+  slot_header.state.store(SlotState::lent, std::memory_order_release);
+  return slot(top - 1);
+}
+
+std::optional<std::uint32_t> Arena::lend_calls() {
+  const std::uint32_t top = pop(header_->free_call_slots);
+  if (top == 0) return std::nullopt;
+  SlotHeader& slot_header = slot_headers_[top - 1];
+  slot_header.used.store(0, std::memory_order_relaxed);
+  slot_header.sent.store(0, std::memory_order_relaxed);
+  slot_header.sending.store({}, std::memory_order_relaxed);
+  slot_header.state.store(SlotState::calls, std::memory_order_release);
+  return top - 1;
+}
+
+void Arena::give_back_calls(std::uint32_t index) {
+  slot_headers_[index].state.store(SlotState::free, std::memory_order_release);
+  push(header_->free_call_slots, index);
 }
 
 std::uint32_t Arena::completed(const std::byte* slot_bytes) {
@@ -223,13 +248,18 @@ void Arena::give_back(std::uint32_t index, std::size_t used) {
     at += length;
   }
   slot_headers_[index].state.store(SlotState::free, std::memory_order_release);
-  push_free(index);
+  push(header_->free_list, index);
 }
 
 void Arena::reset() {
   for (std::uint32_t i = 0; i < slot_count(); ++i) {
     const SlotState state = slot_headers_[i].state.load(std::memory_order_acquire);
     if (state != SlotState::free && state != SlotState::lent) give_back(i, slot_size());
+  }
+  for (std::uint32_t i = slot_count(); i < all_slots(); ++i) {
+    if (slot_headers_[i].state.load(std::memory_order_acquire) != SlotState::free) {
+      give_back_calls(i);
+    }
   }
   for (const StringTable& table : {strings(), launch_names()}) {
     std::memset(static_cast<void*>(table.entries.data()), 0, table.entries.size_bytes());
@@ -242,13 +272,25 @@ void Arena::reset() {
   last_turn_ = 0;
 }
 
-void Arena::push_free(std::uint32_t index) {
-  std::uint64_t head = header_->free_list.load(std::memory_order_acquire);
+std::uint32_t Arena::pop(std::atomic<std::uint64_t>& free_list) {
+  std::uint64_t head = free_list.load(std::memory_order_acquire);
+  while (true) {
+    const auto top = static_cast<std::uint32_t>(head);
+    if (top == 0) return 0;
+    const std::uint64_t tag = (head >> 32) + 1;
+    const std::uint64_t rest =
+        tag << 32 | slot_headers_[top - 1].next.load(std::memory_order_relaxed);
+    if (free_list.compare_exchange_weak(head, rest, std::memory_order_acq_rel)) return top;
+  }
+}
+
+void Arena::push(std::atomic<std::uint64_t>& free_list, std::uint32_t index) {
+  std::uint64_t head = free_list.load(std::memory_order_acquire);
   std::uint64_t next;
   do {
     slot_headers_[index].next.store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
     next = ((head >> 32) + 1) << 32 | (index + 1);
-  } while (!header_->free_list.compare_exchange_weak(head, next, std::memory_order_acq_rel));
+  } while (!free_list.compare_exchange_weak(head, next, std::memory_order_acq_rel));
 }
 
 void Arena::abandon() {

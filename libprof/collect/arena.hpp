@@ -8,6 +8,11 @@
 // worker or a flushing thread) -> ours -> (give_back, after its frame is on the wire) -> free. When
 // the launcher does not read, the frame waits in the slot (keep): ours -> packed -> free. Lending
 // is lock-free. Pages are touched only as CUPTI fills them, so unused slots cost little.
+//
+// Smaller slots, whose numbers follow, are for records of calls (call_records.hpp), which the
+// collector writes itself: free -> (lend_calls) -> calls, while a thread writes to it -> calls_done
+// -> (give_back_calls, after its last batch is on the wire) -> free. Their batches are sent while
+// the thread writes on, so the header says how far they got.
 #pragma once
 
 #include <sys/uio.h>
@@ -17,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -28,9 +34,18 @@ enum class SlotState : std::uint32_t {
   free = 0,
   lent = 1,
   ours = 2,
-  withdrawn = 3,  // nothing for salvage: counted as lost, before a batch or for good
-  packed = 4,     // holds a batch, ready to be sent
+  withdrawn = 3,   // nothing for salvage: counted as lost, before a batch or for good
+  packed = 4,      // holds a batch, ready to be sent
+  calls = 5,       // a thread of the target writes records of its calls
+  calls_done = 6,  // holds records of calls; its thread has left it
 };
+
+// A batch of records of calls: the last record ends at `end` in the slot.
+struct CallBatch {
+  std::uint32_t end;
+  std::uint32_t generation;
+};
+static_assert(std::atomic<CallBatch>::is_always_lock_free);
 
 struct SlotHeader {
   std::atomic<SlotState> state;
@@ -38,6 +53,10 @@ struct SlotHeader {
   std::atomic<std::uint32_t> next;        // free list
   std::uint32_t length;                   // packed: size of the batch in bytes
   std::uint64_t turn;                     // packed: batches are sent in this order
+  // Slots of calls, in bytes from the start of the slot:
+  std::atomic<std::uint32_t> used;  // finished records end here
+  std::atomic<std::uint32_t> sent;  // records before this are on the wire
+  std::atomic<CallBatch> sending;   // the last batch, whether or not it arrived
 };
 
 // One interned string: the text at `pointer` in the target. `pointer` is written last.
@@ -94,9 +113,15 @@ struct ArenaHeader {
   std::uint64_t names_text_size;
   std::uint64_t launches_offset;
   std::uint64_t launch_count;  // a power of two
+  std::uint64_t call_slots_offset;
+  std::uint64_t call_slot_size;
+  std::uint32_t call_slot_count;
+  std::uint32_t padding;
   // Ids of the collector's own threads, whose driver calls are not the target's. 0 = unused.
   std::array<std::atomic<std::uint32_t>, 6> own_threads;
-  std::atomic<std::uint64_t> free_list;  // low half: slot + 1, high half: a tag against ABA
+  // Low half: slot + 1, high half: a tag against ABA.
+  std::atomic<std::uint64_t> free_list;
+  std::atomic<std::uint64_t> free_call_slots;
 };
 
 // The ledger (libprof/wire/ledger.hpp) follows in the same page.
@@ -104,7 +129,7 @@ static_assert(sizeof(ArenaHeader) <= wire::ledger_offset);
 
 inline constexpr std::uint64_t arena_magic = 0x616e657261707067;  // "gpparena"
 // Changes with the layout: salvage of another version reads nothing.
-inline constexpr std::uint32_t arena_version = 2;
+inline constexpr std::uint32_t arena_version = 3;
 
 class Arena {
  public:
@@ -133,12 +158,23 @@ class Arena {
   // Zeroes the used part and frees the slot. The caller's frame must be on the wire.
   void give_back(std::uint32_t slot, std::size_t used);
 
+  // A slot for the calls of one thread, or nullopt if all are in use. Any thread, lock-free.
+  std::optional<std::uint32_t> lend_calls();
+  // All of its records are on the wire.
+  void give_back_calls(std::uint32_t slot);
+
+  // Slots for CUPTI.
   std::uint32_t slot_count() const { return header_->slot_count; }
+  // Slots of calls have the numbers from slot_count() to here.
+  std::uint32_t all_slots() const { return header_->slot_count + header_->call_slot_count; }
+  std::size_t call_slot_size() const { return header_->call_slot_size; }
   // Scans all slots.
   std::uint32_t free_slots() const;
   std::size_t slot_size() const { return header_->slot_size; }
   std::byte* slot(std::uint32_t index) const {
-    return base_ + header_->slots_offset + index * header_->slot_size;
+    return index < slot_count() ? base_ + header_->slots_offset + index * header_->slot_size
+                                : base_ + header_->call_slots_offset +
+                                      (index - slot_count()) * header_->call_slot_size;
   }
   SlotHeader& slot_header(std::uint32_t index) const { return slot_headers_[index]; }
   // Strings that records point to.
@@ -163,7 +199,9 @@ class Arena {
 
  private:
   bool map(std::size_t size);
-  void push_free(std::uint32_t slot);
+  // 0: the list is empty; otherwise the number of the slot + 1.
+  std::uint32_t pop(std::atomic<std::uint64_t>& free_list);
+  void push(std::atomic<std::uint64_t>& free_list, std::uint32_t slot);
   template <class T>
   std::span<T> region(std::uint64_t offset, std::uint64_t count) const {
     return {reinterpret_cast<T*>(base_ + offset), static_cast<std::size_t>(count)};

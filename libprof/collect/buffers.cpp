@@ -60,13 +60,14 @@ std::optional<std::string> Buffers::create(const wire::Fields& config,
                                                  &size, &zeroed),
                 {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_NOT_SUPPORTED});
   }
-  if (cupti_.cuptiSetThreadIdType) {
-    // The kernel's thread ids, as shown by top, gdb and logs. If this cannot be set, CUPTI uses
-    // pthread's.
-    cupti_.try_("cuptiSetThreadIdType",
-                cupti_.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM),
-                {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_NOT_SUPPORTED});
-  }
+  // The kernel's thread ids, as shown by top, gdb and logs. If this cannot be set, CUPTI uses
+  // pthread's.
+  const bool system_thread_ids =
+      cupti_.cuptiSetThreadIdType &&
+      cupti_.try_("cuptiSetThreadIdType",
+                  cupti_.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM),
+                  {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_NOT_SUPPORTED});
+  calls_.begin(cupti_, system_thread_ids);
   return cupti_.check("cuptiActivityRegisterCallbacks",
                       cupti_.cuptiActivityRegisterCallbacks(on_request, on_complete));
 }
@@ -81,15 +82,19 @@ void Buffers::completed(const std::byte* buffer, std::size_t used) {
   const std::lock_guard lock(packing_);
   const std::uint32_t slot = arena_.completed(buffer);
   delivery_->take(slot, used);
+  note_packed();
+  std::size_t dropped = 0;
+  if (cupti_.try_("cuptiActivityGetNumDroppedRecords",
+                  cupti_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped))) {
+    arena_.ledger().add(wire::Count::records_dropped_by_cupti, dropped);
+  }
+}
+
+void Buffers::note_packed() {
   wire::Ledger& ledger = arena_.ledger();
   ledger.set(wire::Count::records_packed, packer_->records());
   ledger.set(wire::Count::unknown_records, packer_->unknown());
   ledger.set(wire::Count::profiler_kernels, packer_->profiler_kernels());
-  std::size_t dropped = 0;
-  if (cupti_.try_("cuptiActivityGetNumDroppedRecords",
-                  cupti_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped))) {
-    ledger.add(wire::Count::records_dropped_by_cupti, dropped);
-  }
 }
 
 void Buffers::unwanted(const std::byte* buffer, std::size_t used) {
@@ -100,6 +105,9 @@ void Buffers::unwanted(const std::byte* buffer, std::size_t used) {
 void Buffers::flush(std::uint32_t flags) {
   const std::lock_guard lock(flushing_);
   cupti_.try_("cuptiActivityFlushAll", cupti_.cuptiActivityFlushAll(flags));
+  const std::lock_guard packing(packing_);
+  delivery_->take_calls();
+  note_packed();
 }
 
 void Buffers::keep_device_names() {
@@ -183,6 +191,7 @@ void Buffers::add(std::span<const CUpti_ActivityDeviceAttribute> attributes) {
 void Buffers::resume() {
   const std::lock_guard lock(packing_);
   delivery_->resume();
+  delivery_->take_calls();
 }
 
 void Buffers::wait_until_sent(std::chrono::milliseconds patience) {
@@ -193,11 +202,13 @@ void Buffers::wait_until_sent(std::chrono::milliseconds patience) {
     if (left <= 0 || !channel_.wait_to_send(static_cast<int>(left))) break;
     const std::lock_guard lock(packing_);
     if (delivery_->resume()) until = Clock::now() + patience;
+    delivery_->take_calls();
   }
 }
 
 // By both ids that CUPTI may use for the thread.
 void Buffers::leave_out_this_thread() {
+  calls_.leave_out_this_thread();
   for (const std::uint32_t id : {static_cast<std::uint32_t>(syscall(SYS_gettid)),
                                  static_cast<std::uint32_t>(pthread_self())}) {
     for (auto& own : arena_.own_threads()) {

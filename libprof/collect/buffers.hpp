@@ -3,7 +3,7 @@
 // does not produce.
 //
 // First create(), on one thread, then the settings; after that any thread, as CUPTI calls back.
-// lend() and note_launch() are on the application's hot paths and take no lock.
+// lend(), note_launch() and calls() are on the application's hot paths and take no lock.
 #pragma once
 
 #include <cupti.h>
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "libprof/collect/arena.hpp"
+#include "libprof/collect/call_records.hpp"
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/delivery.hpp"
@@ -42,6 +43,8 @@ class Buffers {
                                     CUpti_BuffersCallbackRequestFunc on_request,
                                     CUpti_BuffersCallbackCompleteFunc on_complete);
   const Arena& arena() const { return arena_; }
+  // Calls that the collector records itself.
+  CallRecords& calls() { return calls_; }
 
   // Settings; call before there are records.
   void want(int kind, bool wanted) { packer_->want(static_cast<std::size_t>(kind), wanted); }
@@ -55,9 +58,9 @@ class Buffers {
   void completed(const std::byte* buffer, std::size_t used);
   // CUPTI returned it, but nobody wants its records.
   void unwanted(const std::byte* buffer, std::size_t used);
-  // Makes CUPTI return its buffers. One at a time: CUPTI waits for the buffers of this flush to be
-  // delivered but not for those of another, and the last flush must not overtake one started by our
-  // thread.
+  // Makes CUPTI return its buffers, and sends the records of calls. One at a time: CUPTI waits for
+  // the buffers of this flush to be delivered but not for those of another, and the last flush must
+  // not overtake one started by our thread.
   void flush(std::uint32_t flags);
 
   // Records which kernel a launch is for, in case the kernel's record dies with the process.
@@ -89,17 +92,22 @@ class Buffers {
   // The process begins an orderly exit.
   void process_ends() { arena_.ledger().ended.store(1); }
   // For the child of a fork; see Arena::abandon().
-  void abandon() { arena_.abandon(); }
+  void abandon() {
+    calls_.abandon();
+    arena_.abandon();
+  }
 
  private:
   std::uint64_t sum_of_cubin(const void* cubin, std::size_t size);
-  // Call under packing_.
+  // Call these under packing_.
+  void note_packed();
   void add_functions(std::uint32_t context, const CUpti_ModuleResourceData& module);
 
   CheckedApi& cupti_;
   Channel& channel_;
   Stream& stream_;
   Arena arena_;
+  CallRecords calls_{arena_};
   std::unique_ptr<LaunchNames> launch_names_;
   std::mutex flushing_;  // held while CUPTI flushes
   std::mutex packing_;   // guards the members below; held while a batch is sent

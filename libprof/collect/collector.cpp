@@ -68,17 +68,11 @@ void Collector::called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId
                             const void* data) noexcept {
   Collector& self = instance();
   try {
-    if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id != CUPTI_DRIVER_TRACE_CBID_cuProfilerStart &&
-        id != CUPTI_DRIVER_TRACE_CBID_cuProfilerStop) {
-      return self.on_launch(id, *static_cast<const CUpti_CallbackData*>(data));
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
+      return self.on_call(domain, id, *static_cast<const CUpti_CallbackData*>(data));
     }
     const KeepErrno keep;
-    if (self.running()) {
-      if (domain != CUPTI_CB_DOMAIN_RUNTIME_API) return self.on_callback(domain, id, data);
-      if (!self.memory_) return;
-      self.memory_->call(domain, id, *static_cast<const CUpti_CallbackData*>(data));
-      return;
-    }
+    if (self.running()) return self.on_callback(domain, id, data);
     if (self.resting() && domain == CUPTI_CB_DOMAIN_RESOURCE) {
       self.note_resource(id, *static_cast<const CUpti_ResourceData*>(data));
     }
@@ -86,9 +80,40 @@ void Collector::called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId
   }
 }
 
-// On the target's hot path: add nothing here.
-void Collector::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+// On the target's hot path: add nothing here. What the collector does for a call is not part of the
+// call's time.
+void Collector::on_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                        const CUpti_CallbackData& call) {
   if (!running()) return;
+  const std::uint8_t uses = subscription_.uses_of(domain, id);
+  const bool enters = call.callbackSite == CUPTI_API_ENTER;
+  CallRecords& records = buffers_.calls();
+  if (!enters) {
+    if (uses & Subscription::waits) records.exit_wait(id, call);
+    if (uses & Subscription::recorded) records.exit(domain, id, call);
+  }
+  if (uses & Subscription::handled) on_handled_call(domain, id, call);
+  if (enters) {
+    if (uses & Subscription::recorded) records.enter(domain, id, call);
+    if (uses & Subscription::waits) records.enter_wait(id, call);
+  }
+}
+
+void Collector::on_handled_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                                const CUpti_CallbackData& call) {
+  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
+    const KeepErrno keep;
+    if (memory_) memory_->call(domain, id, call);
+  } else if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart ||
+             id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop) {
+    const KeepErrno keep;
+    on_profiler_call(id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, call);
+  } else {
+    on_launch(id, call);
+  }
+}
+
+void Collector::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   const bool enters = call.callbackSite == CUPTI_API_ENTER;
   if (enters && call.symbolName) buffers_.note_launch(call.symbolName, call.correlationId);
   const auto metrics = metrics_.use();
@@ -111,9 +136,6 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
   switch (domain) {
     case CUPTI_CB_DOMAIN_RESOURCE:
       return on_resource(id, *static_cast<const CUpti_ResourceData*>(data));
-    case CUPTI_CB_DOMAIN_DRIVER_API:
-      return on_profiler_call(id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart,
-                              *static_cast<const CUpti_CallbackData*>(data));
     case CUPTI_CB_DOMAIN_NVTX:
       if (const auto metrics = metrics_.use()) {
         metrics->nvtx_call(id, *static_cast<const CUpti_NvtxData*>(data));

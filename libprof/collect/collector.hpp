@@ -109,6 +109,9 @@ class Collector {
   void give_up(const std::string& why);
 
   // Callbacks, by domain.
+  void on_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void on_handled_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                       const CUpti_CallbackData& call);
   void on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call);
   void on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
   void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
@@ -150,7 +153,7 @@ class Collector {
   Stream stream_{channel_};
   Subscription subscription_{cupti_};
   Buffers buffers_{cupti_, channel_, stream_};
-  Tracing tracing_{cupti_, stream_, buffers_, contexts_};
+  Tracing tracing_{cupti_, stream_, buffers_, contexts_, subscription_};
   Removable<RangeProfiler> metrics_;         // absent: not wanted or not possible
   Removable<ContextCollectors> by_context_;  // likewise
   SassConfiguration sass_{cupti_};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "libprof/collect/call_records.hpp"
+
 namespace gpuprof::collect {
 
 using Sent = Channel::Sent;
@@ -57,6 +59,48 @@ void Delivery::discard(std::uint32_t slot, std::size_t used, const RowCounts& ro
   arena_.give_back(slot, used);
 }
 
+void Delivery::take_calls() {
+  for (std::uint32_t slot = arena_.slot_count(); slot < arena_.all_slots(); ++slot) {
+    if (!channel_.flows()) return;
+    const SlotState state = arena_.slot_header(slot).state.load(std::memory_order_acquire);
+    if (state == SlotState::calls || state == SlotState::calls_done) take_calls_of(slot);
+  }
+}
+
+void Delivery::take_calls_of(std::uint32_t slot) {
+  SlotHeader& header = arena_.slot_header(slot);
+  const std::uint32_t from = header.sending.load().end;
+  const std::uint32_t end = header.used.load(std::memory_order_acquire);
+  for_each_made(arena_.slot(slot), from, end,
+                [&](const CUpti_Activity* record) { packer_.add(record); });
+  // If it dies in between, salvage finds out which batch arrived.
+  const CallBatch batch_of_calls{end, header.generation.fetch_add(1) + 1};
+  header.sending.store(batch_of_calls);
+  const Batch batch(packer_, {slot, batch_of_calls.generation, 0, 0});
+  const Channel::Ticket ticket = ++last_ticket_;
+  const Sent sent = channel_.send(wire::FrameType::batch, batch.pieces(), ticket);
+  if (sent == Sent::refused) {
+    header.sending.store({from, batch_of_calls.generation});
+    return packer_.clear_rows();
+  }
+  packer_.clear();
+  if (sent == Sent::waiting) {
+    kept_[ticket] = {slot, end, {}};
+  } else {
+    calls_sent(slot, end);
+  }
+}
+
+void Delivery::calls_sent(std::uint32_t slot, std::uint32_t end) {
+  SlotHeader& header = arena_.slot_header(slot);
+  header.sent.store(end);
+  // The thread writes no more once the slot is done, so `used` does not change then.
+  if (header.state.load(std::memory_order_acquire) == SlotState::calls_done &&
+      header.used.load() == end) {
+    arena_.give_back_calls(slot);
+  }
+}
+
 bool Delivery::send_own() {
   const RowCounts rows = packed_rows();
   count_as_lost(rows);
@@ -81,7 +125,11 @@ bool Delivery::resume() {
     const auto kept = kept_.extract(ticket);
     if (kept.empty()) continue;
     const Kept& batch = kept.mapped();
-    if (batch.slot != wire::no_slot) arena_.give_back(batch.slot, batch.used);
+    if (is_of_calls(batch.slot)) {
+      calls_sent(batch.slot, static_cast<std::uint32_t>(batch.used));
+    } else if (batch.slot != wire::no_slot) {
+      arena_.give_back(batch.slot, batch.used);
+    }
     count_as_safe(batch.rows);
   }
   // The rest is for salvage.

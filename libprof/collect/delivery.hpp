@@ -31,6 +31,9 @@ class Delivery {
 
   // A completed buffer with `used` bytes of records. Its slot is given back, now or later.
   void take(std::uint32_t slot, std::size_t used);
+  // Sends the records of calls that threads have written since the last time. What cannot be sent
+  // now waits in its slot.
+  void take_calls();
   // Sends the collector's own records, which were added to the packer. false: they are lost, and
   // counted.
   bool send_own();
@@ -43,11 +46,17 @@ class Delivery {
   // A batch that waits: its slot, or the rows that die with the process.
   struct Kept {
     std::uint32_t slot;
-    std::size_t used;
+    std::size_t used;  // in a slot of calls: where the batch ends
     RowCounts rows;
   };
 
   void deliver(std::uint32_t slot, std::size_t used);
+  bool is_of_calls(std::uint32_t slot) const {
+    return slot != wire::no_slot && slot >= arena_.slot_count();
+  }
+  void take_calls_of(std::uint32_t slot);
+  // The records of calls up to `end` are on the wire.
+  void calls_sent(std::uint32_t slot, std::uint32_t end);
   bool keep(std::uint32_t slot, const Batch& batch);
   // Discards for good. A target killed in between reports a loss twice rather than not at all.
   void discard(std::uint32_t slot, std::size_t used, const RowCounts& rows);

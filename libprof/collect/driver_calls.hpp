@@ -28,6 +28,18 @@ inline bool is_graph_launch(CUpti_CallbackId id) {
   return id == graph_launches[0] || id == graph_launches[1];
 }
 
+// Waits of the host for a context, stream or event, and of a stream for an event. Runtime calls
+// that wait also go through these.
+inline constexpr std::array<CUpti_CallbackId, 7> waiting_calls{
+    CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize,
+    CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent_ptsz,
+};
+
 inline constexpr std::array<CUpti_CallbackId, 2> module_unloads{
     CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload};
 

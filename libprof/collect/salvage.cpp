@@ -1,5 +1,6 @@
 #include "libprof/collect/salvage.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "libprof/collect/arena.hpp"
+#include "libprof/collect/call_records.hpp"
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/packer.hpp"
 #include "libprof/collect/stream.hpp"
@@ -116,6 +118,30 @@ bool send_kept(Channel& channel, const Arena& arena, std::uint32_t slot) {
   return channel.send(wire::FrameType::batch, pieces) == Channel::Sent::whole;
 }
 
+// Records of calls that are in no batch that arrived.
+struct LeftCalls {
+  std::uint32_t slot;
+  std::size_t from, end;  // bytes
+};
+
+// `received`: the generation of each slot's last batch.
+std::vector<LeftCalls> find_left_calls(const Arena& arena,
+                                       const std::map<std::uint32_t, std::uint32_t>& received) {
+  std::vector<LeftCalls> left;
+  for (std::uint32_t slot = arena.slot_count(); slot < arena.all_slots(); ++slot) {
+    const SlotHeader& header = arena.slot_header(slot);
+    const SlotState state = header.state.load();
+    if (state != SlotState::calls && state != SlotState::calls_done) continue;
+    const CallBatch last = header.sending.load();
+    const auto arrived = received.find(slot);
+    const bool has_arrived = arrived != received.end() && arrived->second == last.generation;
+    const std::size_t from = has_arrived ? last.end : header.sent.load();
+    const std::size_t end = std::min<std::size_t>(header.used.load(), arena.call_slot_size());
+    if (from < end && from % sizeof(std::uint64_t) == 0) left.push_back({slot, from, end});
+  }
+  return left;
+}
+
 }  // namespace
 
 bool salvage(int arena_file, int socket, const wire::Fields& config) {
@@ -140,7 +166,8 @@ bool salvage(int arena_file, int socket, const wire::Fields& config) {
       left.push_back(slot);
     }
   }
-  if (left.empty() && kept.empty()) return true;
+  const std::vector<LeftCalls> left_calls = find_left_calls(arena, received);
+  if (left.empty() && kept.empty() && left_calls.empty()) return true;
 
   cupti::Api cupti;
   std::string error;
@@ -167,6 +194,15 @@ bool salvage(int arena_file, int socket, const wire::Fields& config) {
   // They contain their own strings, in this order.
   for (const auto& [turn, slot] : kept) {
     if (!send_kept(channel, arena, slot)) return false;
+  }
+  for (const LeftCalls& calls : left_calls) {
+    for_each_made(arena.slot(calls.slot), calls.from, calls.end,
+                  [&](const CUpti_Activity* record) { packer.add(record); });
+    // No batch of the target's has this number.
+    const std::uint32_t generation = arena.slot_header(calls.slot).generation.load() + 1;
+    if (!send_batch(channel, packer, {calls.slot, generation, 0, wire::batch_salvaged})) {
+      return false;
+    }
   }
   // Names first: any launch of a kernel provides the name for all its records. CUPTI's range
   // profiler adds one of its own to each launch, with the same correlation id, whose record comes

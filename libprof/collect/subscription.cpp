@@ -57,6 +57,9 @@ std::optional<Subscription::Refusal> Subscription::open(std::string_view copies,
 
 void Subscription::want(Wanted wanted) {
   wanted_.clear();
+  for (auto& domain : uses_) {
+    for (auto& use : domain) use.store(0, std::memory_order_relaxed);
+  }
   add(CUPTI_CB_DOMAIN_RESOURCE, context_events);
   if (wanted.modules) add(CUPTI_CB_DOMAIN_RESOURCE, module_events);
   if (wanted.module_ends) add(CUPTI_CB_DOMAIN_RESOURCE, module_ends);
@@ -78,16 +81,44 @@ void Subscription::want(Wanted wanted) {
 }
 
 void Subscription::add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids) {
-  for (const CUpti_CallbackId id : ids) wanted_.emplace_back(domain, id);
+  for (const CUpti_CallbackId id : ids) {
+    wanted_.emplace_back(domain, id);
+    if (domain < uses_.size() && id < most_functions) uses_[domain][id].fetch_or(handled);
+  }
 }
 
 void Subscription::enable(bool driver_up) {
-  for (const auto& [domain, id] : wanted_) {
+  const auto again = [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) {
     // Off first: CUPTI would not pass on to the driver what it considers enabled already.
     cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
-    const CUptiResult result = cupti_.cuptiEnableCallback(1, subscriber_, domain, id);
-    // Older versions have fewer domains and functions.
-    if (driver_up) cupti_.try_("cuptiEnableCallback", result, {CUPTI_ERROR_INVALID_PARAMETER});
+    enable_one(domain, id, driver_up);
+  };
+  for (const auto& [domain, id] : wanted_) again(domain, id);
+  for (const Calls& calls : calls_) {
+    for (const CUpti_CallbackId id : calls.ids) {
+      if (uses_of(calls.domain, id) & calls.use) again(calls.domain, id);
+    }
+  }
+}
+
+void Subscription::enable_one(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool driver_up) {
+  const CUptiResult result = cupti_.cuptiEnableCallback(1, subscriber_, domain, id);
+  // Older versions have fewer domains and functions.
+  if (driver_up) cupti_.try_("cuptiEnableCallback", result, {CUPTI_ERROR_INVALID_PARAMETER});
+}
+
+void Subscription::enable_calls(int kind, bool on) {
+  for (const Calls& calls : calls_) {
+    if (calls.kind != kind) continue;
+    for (const CUpti_CallbackId id : calls.ids) {
+      std::atomic<std::uint8_t>& uses = uses_[calls.domain][id];
+      const std::uint8_t before =
+          on ? uses.fetch_or(calls.use) : uses.fetch_and(static_cast<std::uint8_t>(~calls.use));
+      if (on && before == 0) enable_one(calls.domain, id, false);
+      if (!on && before == calls.use) {
+        cupti_.cuptiEnableCallback(0, subscriber_, calls.domain, id);
+      }
+    }
   }
 }
 

@@ -6,6 +6,10 @@
 
 #include <cupti.h>
 
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,6 +47,29 @@ class Subscription {
     bool memory_calls = false;
   };
   void want(Wanted wanted);
+
+  // What a callback is for, as bits.
+  enum Use : std::uint8_t {
+    handled = 1,   // want() asked for it
+    recorded = 2,  // the call gets a record
+    waits = 4,     // the call waits, and that gets a record
+    heard = 8,     // nothing; but the work that the call requests has its correlation id
+  };
+  // Functions that the collector records itself, so that CUPTI's activity kind stays off.
+  struct Calls {
+    int kind;
+    CUpti_CallbackDomain domain;
+    std::vector<CUpti_CallbackId> ids;
+    Use use;
+  };
+  // What enable_calls() will request as well, any number of times.
+  void want_calls(std::vector<Calls> calls) { calls_ = std::move(calls); }
+  void enable_calls(int kind, bool on);
+  // The uses of a callback for a function of the runtime or the driver. Any thread.
+  std::uint8_t uses_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) const {
+    return id < most_functions ? uses_[domain][id].load(std::memory_order_relaxed) : handled;
+  }
+
   // `driver_up`: CUPTI has a driver to pass the request on to; otherwise it will be repeated later,
   // and a refusal means nothing yet.
   void enable(bool driver_up);
@@ -52,11 +79,18 @@ class Subscription {
   void end();
 
  private:
+  static constexpr std::size_t most_functions = 2048;
+
   void add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids);
+  void enable_one(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool driver_up);
 
   CheckedApi& cupti_;
   CUpti_SubscriberHandle subscriber_ = nullptr;  // null: none
   std::vector<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> wanted_;
+  std::vector<Calls> calls_;
+  // By domain: of the runtime's and the driver's functions.
+  std::array<std::array<std::atomic<std::uint8_t>, most_functions>, CUPTI_CB_DOMAIN_RUNTIME_API + 1>
+      uses_{};
 };
 
 }  // namespace gpuprof::collect

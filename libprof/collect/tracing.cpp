@@ -100,9 +100,14 @@ void Tracing::measured_beside(bool trace_serially) {
 }
 
 void Tracing::begin() {
-  if (wants(schema::Runtime::info.id) || wants(schema::Driver::info.id)) {
-    calls_.find_queries(queries_, stream_);
-  }
+  calls_.choose({.runtime = wants(schema::Runtime::info.id),
+                 .driver = wants(schema::Driver::info.id),
+                 .queries = queries_,
+                 .only_launches = launch_calls_only_,
+                 .external_correlation = wants(schema::ExternalCorrelation::info.id),
+                 .waits = wants(schema::Synchronization::info.id),
+                 .cuda_events = wants(schema::CudaEvent::info.id)},
+                stream_);
   const std::lock_guard lock(enabling_);
   for (const int kind : kinds_) {
     // Where things ran is needed whatever is collected, and is reported only once.
@@ -149,6 +154,10 @@ void Tracing::enable(int kind) {
     stream_.tell("unavailable", std::string(info->table) + ": " + why);
   };
   if (const char* why = why_not(kind)) return unavailable(why);
+  if (calls_.by_callbacks(kind)) {
+    enabled_.insert(kind);
+    return calls_.record(kind, true);
+  }
   CUptiResult result = CUPTI_SUCCESS;
   switch (info->source) {
     case schema::Source::ourselves:
@@ -183,6 +192,7 @@ CUptiResult Tracing::enable_and_dump(CUpti_ActivityKind kind) {
 }
 
 void Tracing::disable(CUpti_ActivityKind kind) {
+  if (calls_.by_callbacks(kind)) return calls_.record(kind, false);
   cupti_.try_("cuptiActivityDisable", cupti_.cuptiActivityDisable(kind));
 }
 
@@ -257,7 +267,9 @@ void Tracing::leave_out(CUpti_ActivityKind kind, const std::function<void()>& f)
   const bool traced = enabled_.contains(kind);
   if (traced) disable(kind);
   f();
-  if (traced) cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(kind));
+  if (!traced) return;
+  if (calls_.by_callbacks(kind)) return calls_.record(kind, true);
+  cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(kind));
 }
 
 void Tracing::end() {

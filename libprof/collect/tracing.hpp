@@ -21,8 +21,13 @@ namespace gpuprof::collect {
 
 class Tracing {
  public:
-  Tracing(CheckedApi& cupti, Stream& stream, Buffers& buffers, const Contexts& contexts)
-      : cupti_(cupti), stream_(stream), buffers_(buffers), contexts_(contexts), calls_(cupti) {}
+  Tracing(CheckedApi& cupti, Stream& stream, Buffers& buffers, const Contexts& contexts,
+          Subscription& subscription)
+      : cupti_(cupti),
+        stream_(stream),
+        buffers_(buffers),
+        contexts_(contexts),
+        calls_(cupti, subscription, buffers.calls()) {}
 
   // Applies the launcher's config, and makes the CUPTI settings that must precede the driver. May
   // be called again after end().

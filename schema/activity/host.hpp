@@ -73,7 +73,9 @@ KIND(Synchronization, 38, SYNCHRONIZATION, CUpti_ActivitySynchronization2, sync,
      CORRELATION(correlationId, "joins the API call that waited"),
      COL(u32, contextId, "context waited for, or that the stream or event was made in"),
      COL(u32, streamId, "stream waited for, or that waits; 4294967295 = none"),
-     COL(u32, cudaEventId, "event waited for: CUDA_EVENT.eventId; 4294967295 = none"),
+     COL(u32, cudaEventId,
+         "event waited for: CUDA_EVENT.eventId, or where that kind is not collected a number that "
+         "all waits for it have; 4294967295 = none"),
      since(26, COL(u64, cudaEventSyncId,
                    "recording waited for: CUDA_EVENT.cudaEventSyncId; 4294967295 = none")),
      since(26, COL(u32, returnValue, "what the wait returned: CUresult; 0 = success")))

@@ -6,7 +6,7 @@
 -- duration INTEGER [ns]: from start to end; NULL = not collected
 -- context_id INTEGER: context waited for, or that the stream or event was made in
 -- stream_id INTEGER: stream waited for, or that waits; NULL = none
--- event_id INTEGER: event waited for; NULL = none
+-- event_id INTEGER: event waited for, a number that its other waits have too; NULL = none
 -- return_value INTEGER: CUresult; 0 = success
 -- correlation_id INTEGER: joins api_calls.correlation_id
 -- process_id INTEGER: process that waited

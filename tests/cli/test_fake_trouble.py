@@ -65,19 +65,19 @@ class FailingCalls(FakeTest):
         self.assertEqual(database.count("DEVICE"), 1)
 
     def test_small_things(self):
-        for call in (
-            "cuptiActivitySetAttribute",
-            "cuptiEnableCallback",
-            "cuptiActivityEnableDriverApi",
-            "cuptiSetThreadIdType",
-            "cuptiActivityConfigureUnifiedMemoryCounter",
-            "cuptiGetContextId",
-            "cuptiActivityDisable",
-            "cuptiGetCallbackName",
-            "cuptiActivityGetNumDroppedRecords",
+        for call, kinds in (
+            ("cuptiActivitySetAttribute", "+module"),
+            ("cuptiEnableCallback", "+module"),
+            ("cuptiActivityEnableDriverApi", "+module,+queries"),
+            ("cuptiSetThreadIdType", "+module"),
+            ("cuptiActivityConfigureUnifiedMemoryCounter", "+module"),
+            ("cuptiGetContextId", "+module"),
+            ("cuptiActivityDisable", "+module,+cuda-event"),
+            ("cuptiGetCallbackName", "+module"),
+            ("cuptiActivityGetNumDroppedRecords", "+module"),
         ):
             with self.subTest(call=call):
-                run, database = self.failing(f"{call}=999", options=["--trace", "+module"])
+                run, database = self.failing(f"{call}=999", options=["--trace", kinds])
                 self.assertEqual(database.count("CONCURRENT_KERNEL"), 23)
                 self.assertEqual(database.own_calls(), 0)
                 # Counted each time, reported once.
@@ -90,18 +90,18 @@ class FailingCalls(FakeTest):
 
     def test_expected_results(self):
         # Older versions return this for anything unknown.
-        for call in (
-            "cuptiActivitySetAttribute=1",
-            "cuptiEnableCallback=1",
-            "cuptiActivityEnableDriverApi=1",
-            "cuptiSetThreadIdType=1",
-            "cuptiActivityConfigureUnifiedMemoryCounter=28",
-            "cuptiGetCallbackName=1",
-            "cuptiActivityEnable:10=21",
-            "cuptiActivityEnableAndDump=999",
+        for call, *options in (
+            ("cuptiActivitySetAttribute=1",),
+            ("cuptiEnableCallback=1",),
+            ("cuptiActivityEnableDriverApi=1", "--trace", "+queries"),
+            ("cuptiSetThreadIdType=1",),
+            ("cuptiActivityConfigureUnifiedMemoryCounter=28",),
+            ("cuptiGetCallbackName=1",),
+            ("cuptiActivityEnable:10=21",),
+            ("cuptiActivityEnableAndDump=999",),
         ):
             with self.subTest(call=call):
-                _, database = self.failing(call)
+                _, database = self.failing(call, options=options)
                 self.assertEqual(database.losses().get("cupti_errors", 0), 0)
                 self.assertEqual(database.rows("SELECT text FROM DIAGNOSTIC"), [])
 
@@ -297,7 +297,13 @@ class FullBuffers(FakeTest):
         self.assertEqual(database.losses()["records_dropped_by_cupti"], dropped)
         self.assertGreater(database.statistic("slots_exhausted"), 0)
         self.assertEqual(database.run()["loss"], 1)
-        self.assertIn(f"{dropped} lost", run.stderr)
+        # Calls that found no room are counted as well.
+        discarded = sum(
+            value
+            for (_, name), value in database.statistics().items()
+            if name == "records_discarded"
+        )
+        self.assertIn(f"{dropped + discarded} lost", run.stderr)
 
     def test_launcher_stands_still(self):
         n = 100_000

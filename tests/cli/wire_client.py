@@ -119,11 +119,11 @@ def arena(slot_size=4096, entries=1, text_size=4096, slot=b"", state=1):
     slots_at = region(slot_size)
     content = bytearray(size)
     struct.pack_into(
-        "<QIIQQQQQQQQQQQQ",
+        "<QIIQQQQQQQQQQQQQQII",
         content,
         0,
         0x616E657261707067,
-        2,
+        3,
         1,
         slot_size,
         slots_at,
@@ -137,6 +137,10 @@ def arena(slot_size=4096, entries=1, text_size=4096, slot=b"", state=1):
         page,
         launches_at,
         1,
+        page,
+        8,
+        0,
+        0,
     )
     struct.pack_into("<Q", content, 1024, 0x31306764656C7067)  # an empty ledger
     struct.pack_into("<III", content, headers, state, 1, 0)

@@ -92,6 +92,9 @@ class ArenaImage {
     layout_.text_offset = reserve(text_size);
     layout_.names_text_offset = reserve(text_size);
     layout_.launches_offset = reserve(entries * sizeof(LaunchEntry));
+    layout_.call_slot_count = slots;
+    layout_.call_slot_size = slot_size;
+    layout_.call_slots_offset = reserve(slots * slot_size);
     layout_.slots_offset = size;
     layout_.own_threads[0] = 77;
     bytes_.resize(size + slots * slot_size);
@@ -117,7 +120,7 @@ class ArenaImage {
   }
 
   void obey(Orders& orders) {
-    switch (orders.next<std::uint8_t>() % 9) {
+    switch (orders.next<std::uint8_t>() % 10) {
       case 0: add_string(orders); break;
       case 1: add_launch(orders); break;
       case 2: {
@@ -133,6 +136,7 @@ class ArenaImage {
         }
         break;
       case 8: keep_batch(orders); break;
+      case 9: record_calls(orders); break;
       default: add_record(orders);
     }
   }
@@ -166,6 +170,27 @@ class ArenaImage {
     put(place, header);
     put(place + offsetof(SlotHeader, turn), turn);
     put(layout_.slots_offset + slot * slot_size, orders.next<wire::BatchHeader>());
+  }
+
+  // A thread's slot with records of calls, of which some have been sent.
+  void record_calls(Orders& orders) {
+    const std::uint32_t slot = slots() + orders.next<std::uint8_t>() % slots();
+    const std::size_t header = page + slot * sizeof(SlotHeader);
+    const auto position = [&] {
+      const auto how = orders.next<std::uint8_t>();
+      return how & 128 ? how * 4u : how % 64 * std::uint32_t{sizeof(CUpti_ActivityAPI)};
+    };
+    set_slot(slot, 5 + orders.next<std::uint8_t>() % 2, 1);
+    put(header + offsetof(SlotHeader, used), position());
+    put(header + offsetof(SlotHeader, sent), position());
+    put(header + offsetof(SlotHeader, sending),
+        collect::CallBatch{position(), orders.next<std::uint8_t>() % 2u});
+    CUpti_ActivityAPI call{};
+    call.kind =
+        orders.next<std::uint8_t>() & 1 ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
+    call.threadId = orders.next<std::uint8_t>();
+    const std::size_t place = orders.next<std::uint8_t>() % 64 * sizeof call;
+    put(layout_.call_slots_offset + (slot - slots()) * slot_size + place, call);
   }
 
   // Adds a record after the slot's last one, with some of its words set.
@@ -313,8 +338,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace gpuprof::fuzz;
   // Otherwise nothing would be tested if the arena's layout changed.
   static const std::uint8_t one_kernel[] = {0, 5, 10, 0};
-  static const int of_one_kernel = salvaged(one_kernel);
-  if (of_one_kernel != 1) finding("a sound arena is not read");
+  static const std::uint8_t one_call[] = {0, 9, 0, 0, 1, 0, 0, 0, 1, 0, 0};
+  static const int of_one_kernel = salvaged(one_kernel), of_one_call = salvaged(one_call);
+  if (of_one_kernel != 1 || of_one_call != 2) finding("a sound arena is not read");
   salvaged({data, size});
   return 0;
 }

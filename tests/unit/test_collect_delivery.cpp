@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "libprof/collect/delivery.hpp"
@@ -67,6 +68,32 @@ class DeliveryTest {
     }
   }
 
+  // Calls as a thread of the target records them.
+  void call(int times) {
+    for (int i = 0; i < times; ++i) {
+      if (!of_thread || header().used.load() + sizeof(CUpti_ActivityAPI) > arena.call_slot_size()) {
+        if (of_thread) header().state.store(SlotState::calls_done);
+        of_thread = arena.lend_calls();
+        REQUIRE(of_thread);
+      }
+      CUpti_ActivityAPI record{};
+      record.kind = CUPTI_ACTIVITY_KIND_DRIVER;
+      record.correlationId = ++correlation;
+      const std::uint32_t used = header().used.load();
+      std::memcpy(arena.slot(*of_thread) + used, &record, sizeof record);
+      header().used.store(used + sizeof record);
+      ++made[record.kind];
+    }
+  }
+  SlotHeader& header() { return arena.slot_header(*of_thread); }
+  std::uint32_t slots_of_calls() const {
+    std::uint32_t count = 0;
+    for (std::uint32_t slot = arena.slot_count(); slot < arena.all_slots(); ++slot) {
+      count += arena.slot_header(slot).state.load() != SlotState::free;
+    }
+    return count;
+  }
+
   void read(const wire::Frame& frame) {
     const auto batch = wire::decode_batch(frame.payload());
     REQUIRE(batch);
@@ -107,6 +134,7 @@ class DeliveryTest {
   }
 
   static constexpr std::uint32_t slots = 16;
+  std::optional<std::uint32_t> of_thread;                  // the slot that call() writes to
   std::map<std::uint32_t, std::uint64_t> made, delivered;  // by kind
   std::vector<std::unique_ptr<std::string>> texts;
   std::map<std::uint32_t, std::string> known;
@@ -190,6 +218,60 @@ TEST_CASE_METHOD(DeliveryTest, "own records that wait are counted as lost until 
   read_all();
   CHECK(discarded().empty());
   check_sums();
+}
+
+TEST_CASE_METHOD(DeliveryTest, "calls are sent while their thread goes on") {
+  for (int i = 0; i < 100; ++i) {
+    call(i);
+    delivery.take_calls();
+    read_all();
+    CHECK(delivered == made);
+    CHECK(slots_of_calls() <= 2);
+  }
+  header().state.store(SlotState::calls_done);
+  delivery.take_calls();
+  read_all();
+  CHECK(slots_of_calls() == 0);
+  check_sums();
+}
+
+TEST_CASE_METHOD(DeliveryTest, "calls wait in their slots while the launcher stands still") {
+  while (!channel.stalled()) fill(1);
+  call(20'000);
+  delivery.take_calls();
+  CHECK(slots_of_calls() > 10);
+  read_all();
+  delivery.take_calls();
+  read_all();
+  check_sums();
+  CHECK(slots_of_calls() == 1);
+  // Where one of their own batches is what fills the socket.
+  while (!channel.stalled()) {
+    call(1000);
+    delivery.take_calls();
+  }
+  call(1000);
+  while (delivered != made) {
+    read_all();
+    delivery.take_calls();
+  }
+  CHECK(slots_of_calls() == 1);
+  CHECK(discarded().empty());
+}
+
+TEST_CASE_METHOD(DeliveryTest, "the arena says which calls are not on the wire") {
+  call(10);
+  delivery.take_calls();
+  call(5);
+  const std::uint32_t record = sizeof(CUpti_ActivityAPI);
+  CHECK(header().sent.load() == 10 * record);
+  CHECK(header().used.load() == 15 * record);
+  const auto frame = launcher.read();
+  REQUIRE(frame);
+  const auto batch = wire::load<wire::BatchHeader>(frame->bytes.get());
+  CHECK(batch.slot == *of_thread);
+  CHECK(batch.generation == header().sending.load().generation);
+  CHECK(header().sending.load().end == 10 * record);
 }
 
 TEST_CASE_METHOD(DeliveryTest, "when the launcher has gone everything is counted") {

@@ -148,7 +148,7 @@ class Tables:
     duration (ns): from start to end; NULL = not collected
     context_id: context waited for, or that the stream or event was made in
     stream_id: stream waited for, or that waits; NULL = none
-    event_id: event waited for; NULL = none
+    event_id: event waited for, a number that its other waits have too; NULL = none
     return_value: CUresult; 0 = success
     correlation_id: joins api_calls.correlation_id
     process_id: process that waited
@@ -1228,7 +1228,7 @@ class Tables:
     correlationId: joins the API call that waited
     contextId: context waited for, or that the stream or event was made in
     streamId: stream waited for, or that waits; 4294967295 = none
-    cudaEventId: event waited for: CUDA_EVENT.eventId; 4294967295 = none
+    cudaEventId: event waited for: CUDA_EVENT.eventId, or where that kind is not collected a number that all waits for it have; 4294967295 = none
     cudaEventSyncId: recording waited for: CUDA_EVENT.cudaEventSyncId; 4294967295 = none (CUDA 12.8)
     returnValue: what the wait returned: CUresult; 0 = success (CUDA 12.8)
     processId: process the row came from: PROCESS.processId

@@ -737,6 +737,7 @@ void fake_synchronize() {
   if (ready() != success) return;
   current();
   RUNTIME_CALL(cudaDeviceSynchronize, v3020);
+  DRIVER_CALL_INSIDE(cuCtxSynchronize);
   const std::uint64_t start = now();
   wait_until(busy_until());
   if (const auto* table = hooks()) {

@@ -157,21 +157,13 @@ void queue(std::unique_ptr<Buffer> buffer) {
   all().changed.notify_all();
 }
 
-// Driver calls that only the collector makes, and CUPTI's own kernels: not part of what a test
-// expects to find.
+// Driver calls of the collector, and CUPTI's own kernels: not part of what a test expects to find.
 bool is_unexpected(std::uint32_t kind, const void* record) {
   if (kind == CUPTI_ACTIVITY_KIND_KERNEL || kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
     return static_cast<const CUpti_ActivityKernel13*>(record)->name == own_kernel_name;
   }
-  if (kind != CUPTI_ACTIVITY_KIND_DRIVER) return false;
-  switch (static_cast<const CUpti_ActivityAPI*>(record)->cbid) {
-    case CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion:
-    case CUPTI_DRIVER_TRACE_CBID_cuDeviceGetCount:
-    case CUPTI_DRIVER_TRACE_CBID_cuDeviceGetAttribute:
-    case CUPTI_DRIVER_TRACE_CBID_cuCtxSetCurrent:
-    case CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize: return true;
-    default: return false;
-  }
+  return kind == CUPTI_ACTIVITY_KIND_DRIVER &&
+         is_only_collectors(static_cast<const CUpti_ActivityAPI*>(record)->cbid);
 }
 
 std::unique_ptr<Buffer> request() {
@@ -227,6 +219,17 @@ void write(std::uint32_t kind, const void* record, const Pending* pending) {
 
 }  // namespace
 
+bool is_only_collectors(std::uint32_t cbid) {
+  switch (cbid) {
+    case CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion:
+    case CUPTI_DRIVER_TRACE_CBID_cuDeviceGetCount:
+    case CUPTI_DRIVER_TRACE_CBID_cuDeviceGetAttribute:
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxSetCurrent:
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize: return true;
+    default: return false;
+  }
+}
+
 std::uint64_t timestamp() {
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
@@ -279,5 +282,6 @@ void flush_all(bool forced) {
 std::size_t take_dropped() { return all().dropped.exchange(0); }
 
 void buffers_forked() { all().forked.store(true); }
+bool are_forked() { return all().forked.load(); }
 
 }  // namespace fake

@@ -30,6 +30,10 @@ std::size_t take_dropped();
 
 // In the child of a fork: no thread and no lock of the parent's is touched any more.
 void buffers_forked();
+bool are_forked();
+
+// Whether it is a driver function that only the collector calls.
+bool is_only_collectors(std::uint32_t cbid);
 
 std::uint64_t timestamp();
 

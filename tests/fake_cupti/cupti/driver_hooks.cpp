@@ -41,15 +41,16 @@ void call_back_api(ApiCall& call, CUpti_ApiCallbackSite site, std::uint32_t* res
             &data);
 }
 
-// Which calls have a record: all of an enabled kind, and those asked for one by one. A launch that
-// the driver makes for the runtime has one only where the runtime's has none.
+// Which calls have a record: all of an enabled kind, and those asked for one by one. A launch or a
+// wait that the driver makes for the runtime has one only where the runtime's has none.
 bool is_recorded(const ApiCall& call) {
   const Wish wish = (call.runtime ? cupti().runtime_wish : cupti().driver_wish)[call.cbid].load();
   if (wish == off) return false;
   if (call.cbid == CUPTI_DRIVER_TRACE_CBID_cuKernelGetName && !call.runtime && !name_calls()) {
     return false;
   }
-  if (call.nested && call.launch) return wish == on && !call.parent_recorded;
+  const bool waits = !call.runtime && call.cbid == CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize;
+  if (call.nested && (call.launch || waits)) return wish == on && !call.parent_recorded;
   return wish == on ||
          wants(call.runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER);
 }
@@ -80,8 +81,32 @@ void write_external_ids(std::uint32_t correlation) {
   }
 }
 
+// A client that hears of a call which only waits, and of this one, makes records of them itself.
+bool client_records(const ApiCall& call) {
+  const auto& callbacks = cupti().callbacks;
+  const auto domain = call.runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
+  return !call.nested && !are_forked() && !(is_only_collectors(call.cbid) && !call.runtime) &&
+         callbacks[domain][call.cbid].load() &&
+         callbacks[CUPTI_CB_DOMAIN_RUNTIME_API]
+                  [CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020]
+                      .load();
+}
+
+// Such a client makes a record of the wait inside, too.
+bool client_records_wait(const ApiCall& call) {
+  return call.nested && !are_forked() && call.cbid == CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize &&
+         cupti()
+             .callbacks[CUPTI_CB_DOMAIN_DRIVER_API][CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent]
+             .load();
+}
+
 void on_exit(ApiCall& call, std::uint32_t result) {
+  const std::uint32_t kind =
+      call.runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
+  const bool by_client = client_records(call);
   call_back_api(call, CUPTI_API_EXIT, &result);
+  if (by_client) note_in_ledger(kind);
+  if (client_records_wait(call)) note_in_ledger(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
   if (!call.recorded) return;
   write_external_ids(call.correlation);
   auto record = blank<CUpti_ActivityAPI>();
@@ -92,7 +117,7 @@ void on_exit(ApiCall& call, std::uint32_t result) {
   record.threadId = thread_id();
   record.correlationId = call.correlation;
   record.returnValue = result;
-  append(call.runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER, &record);
+  append(kind, &record);
 }
 
 void on_device(std::uint32_t device) {
