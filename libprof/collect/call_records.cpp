@@ -13,8 +13,11 @@ namespace gpuprof::collect {
 namespace {
 
 constexpr std::uint64_t trace_step = std::uint64_t{1} << 32;
+// Each trace has a number of its own, since what a thread remembers of one is not of another.
+constinit std::atomic<std::uint64_t> traces{0};
 
-// Calls within calls: a driver call may call back the application, which may make more calls.
+// Calls within calls: a driver call may call back the application, which may make more calls. Any
+// deeper ones have no records.
 constexpr std::size_t most_open = 8;
 
 std::uint64_t system_now() {
@@ -108,7 +111,7 @@ void CallRecords::begin(CheckedApi& cupti, bool system_thread_ids) {
   timestamp_ = is_system_clock(cupti) ? nullptr : cupti.cuptiGetTimestamp;
   // Without it, slots of ended threads stay in use until the trace ends.
   if (!has_key_) has_key_ = pthread_key_create(&key_, &thread_ends) == 0;
-  epoch_.store((epoch_.load() / trace_step + 1) * trace_step, std::memory_order_release);
+  epoch_.store(++traces * trace_step, std::memory_order_release);
 }
 
 std::uint64_t CallRecords::now() const {

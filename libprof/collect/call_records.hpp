@@ -1,7 +1,7 @@
 // Records of CUDA calls and of waits that the collector makes itself, in CUPTI's callbacks, with
 // the layout of CUPTI's own. CUPTI's activity kinds for them cost time in each call of the target,
 // also in those that have no record; callbacks cost time only where they are enabled (measured:
-// docs/measurements/README.md).
+// docs/measurements.md).
 //
 // Each thread writes to a slot of its own in the arena, so the records outlive the target. The
 // launcher gets them with the next flush (Delivery::take_calls).
@@ -55,9 +55,6 @@ class CallRecords {
   void begin(CheckedApi& cupti, bool system_thread_ids);
   // Calls that are open have no record: what is recorded begins or ends in the middle of them.
   void forget_open_calls() { epoch_.fetch_add(1, std::memory_order_release); }
-  // A driver call that waits begins or returns, whoever makes it: the wait has a record of its own.
-  void enter_wait(CUpti_CallbackId id, const CUpti_CallbackData& call);
-  void exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call);
   // The calling thread is the collector's: its calls have no records.
   void leave_out_this_thread();
   // For the child of a fork: nothing more is recorded, and no thread has a slot.
@@ -67,6 +64,9 @@ class CallRecords {
   // has no record.
   void enter(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
   void exit(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
+  // A driver call that waits begins or returns, whoever makes it: the wait has a record of its own.
+  void enter_wait(CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call);
 
  private:
   struct Thread;

@@ -32,6 +32,8 @@ class Child {
  public:
   explicit Child(const std::function<void()>& body) : process_(fork()) {
     if (process_ != 0) return;
+    // Memory that it asks for may never come: a thread may have held the allocator at the fork.
+    alarm(static_cast<unsigned>(for_ever.count()));
     body();
     _exit(0);
   }
