@@ -17,7 +17,7 @@ constexpr bool name_starts_with(std::string_view name, std::string_view beginnin
   return same_name(name.substr(0, beginning.size()), beginning);
 }
 
-// The element of that name; null if there is none.
+// The element with that name, or null.
 template <class Elements>
 auto* find_named(Elements& elements, std::string_view name) {
   const auto found =

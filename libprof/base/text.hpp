@@ -55,7 +55,7 @@ std::string_view trimmed(std::string_view text);
 // ASCII letters only, as SQLite compares names.
 std::string lower(std::string_view text);
 
-// The whole text as a number; nullopt if it is none, or one that does not fit.
+// The number that the whole text is. nullopt: it is not a number, or does not fit.
 template <class Number>
 std::optional<Number> parse(std::string_view text, int base = 10) {
   Number number{};

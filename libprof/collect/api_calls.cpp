@@ -2,9 +2,10 @@
 
 #include <cstring>
 #include <set>
-#include <string>
 #include <string_view>
+#include <utility>
 
+#include "libprof/base/text.hpp"
 #include "libprof/collect/driver_calls.hpp"
 #include "schema/query_calls.hpp"
 
@@ -62,8 +63,10 @@ void ApiCalls::choose(const Wanted& wanted, Stream& stream) {
   calls_by_callbacks_ = cupti_.cuptiGetCallbackName && !wanted.queries &&
                         !wanted.external_correlation && wanted.runtime == wanted.driver;
   waits_by_callbacks_ = wanted.waits && !wanted.cuda_events && cupti_.cuptiGetStreamIdEx;
+  const bool rows = wanted.runtime || wanted.driver;
   std::vector<Subscription::Calls> chosen;
-  const std::set<std::string_view> left_out = find_functions(wanted, chosen);
+  std::set<std::string_view> left_out;
+  if (rows || wanted.only_launches) left_out = find_functions(wanted, chosen);
   if (waits_by_callbacks_) {
     chosen.push_back({CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
                       CUPTI_CB_DOMAIN_DRIVER_API,
@@ -71,12 +74,7 @@ void ApiCalls::choose(const Wanted& wanted, Stream& stream) {
                       Subscription::waits});
   }
   subscription_.want_calls(std::move(chosen));
-  if (!wanted.runtime && !wanted.driver) return;
-  std::string names;
-  for (const std::string_view function : left_out) {
-    names.append(names.empty() ? "" : ",").append(function);
-  }
-  stream.tell("calls_left_out", names.empty() ? "none" : names);
+  if (rows) stream.tell("calls_left_out", left_out.empty() ? "none" : joined(left_out, ","));
 }
 
 std::set<std::string_view> ApiCalls::find_functions(const Wanted& wanted,

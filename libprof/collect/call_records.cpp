@@ -1,13 +1,14 @@
 #include "libprof/collect/call_records.hpp"
 
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
+
+#include "libprof/base/clock.hpp"
 
 namespace gpuprof::collect {
 namespace {
@@ -20,12 +21,7 @@ constinit std::atomic<std::uint64_t> traces{0};
 // deeper ones have no records.
 constexpr std::size_t most_open = 8;
 
-std::uint64_t system_now() {
-  timespec time{};
-  clock_gettime(CLOCK_REALTIME, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
+std::uint64_t system_now() { return static_cast<std::uint64_t>(clock_ns(CLOCK_REALTIME)); }
 
 // Whether CUPTI's times are those of the system's clock: they are in all versions seen. A reading
 // of one lies between two of the other, unless the clock was set meanwhile.

@@ -64,7 +64,8 @@ class CallRecords {
   // has no record.
   void enter(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
   void exit(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
-  // A driver call that waits begins or returns, whoever makes it: the wait has a record of its own.
+  // A driver call that waits begins or returns. The wait has a record of its own, also where a
+  // runtime call makes the driver call.
   void enter_wait(CUpti_CallbackId id, const CUpti_CallbackData& call);
   void exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call);
 

@@ -71,6 +71,7 @@ void Delivery::take_calls_of(std::uint32_t slot) {
   SlotHeader& header = arena_.slot_header(slot);
   const std::uint32_t from = header.sending.load().end;
   const std::uint32_t end = header.used.load(std::memory_order_acquire);
+  if (end == from) return calls_sent(slot, end);
   for_each_made(arena_.slot(slot), from, end,
                 [&](const CUpti_Activity* record) { packer_.add(record); });
   // If it dies in between, salvage finds out which batch arrived.

@@ -1,10 +1,11 @@
 #include "libprof/record/empty_profile.hpp"
 
 #include <cstring>
+#include <vector>
 
 namespace gpuprof::record {
 
-std::vector<std::byte> empty_profile_bytes(bool live) {
+void write_empty_profile(store::Database& new_file, bool live) {
   const EmptyProfile& made = empty_profile();
   std::vector<std::byte> bytes(made.size);
   const auto put = [&](std::size_t at, std::string_view piece) {
@@ -12,11 +13,7 @@ std::vector<std::byte> empty_profile_bytes(bool live) {
   };
   for (const EmptyProfile::Piece& piece : made.pieces) put(piece.at, piece.bytes);
   if (live) put(0, made.live_header);
-  return bytes;
-}
-
-void write_empty_profile(store::Database& new_file, bool live) {
-  new_file.write_file(0, empty_profile_bytes(live));
+  new_file.write_file(0, bytes);
 }
 
 }  // namespace gpuprof::record

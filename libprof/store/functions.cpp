@@ -94,8 +94,9 @@ class Characters {
   static std::string_view first(std::string_view text) {
     std::size_t size = 1;
     while (leads(text[0]) && size < longest && size < text.size() &&
-           continues_character(text[size]))
+           continues_character(text[size])) {
       ++size;
+    }
     return text.substr(0, size);
   }
   static std::string_view last(std::string_view text) {

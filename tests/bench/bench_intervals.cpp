@@ -16,8 +16,10 @@
 #include "libprof/compute/intervals/busy.hpp"
 #include "libprof/compute/intervals/innermost.hpp"
 #include "libprof/compute/intervals/merged.hpp"
+#include "tests/support/interval_source.hpp"
 
 using namespace gpuprof::intervals;
+using gpuprof::test::InMemory;
 
 namespace {
 
@@ -46,24 +48,9 @@ std::int64_t length_of_union(const Intervals& all) {
   return busy.ns();
 }
 
-// A chunk at a time.
-class InMemory final : public IntervalSource {
- public:
-  explicit InMemory(Columns all) : rest_(all) {}
-  Columns next() override {
-    const std::size_t count = std::min(chunk_size, rest_.size());
-    const Columns chunk = rest_.part(0, count);
-    rest_ = rest_.part(count, rest_.size() - count);
-    return chunk;
-  }
-
- private:
-  Columns rest_;
-};
-
 // The length of the union of both, which are merged.
 std::int64_t length_of_both(const Intervals& one, const Intervals& other) {
-  InMemory first(one.columns()), second(other.columns());
+  InMemory first(one.columns(), chunk_size), second(other.columns(), chunk_size);
   Merged merged({&first, &second});
   Busy busy;
   for (Columns chunk = merged.next(); !chunk.empty(); chunk = merged.next()) {

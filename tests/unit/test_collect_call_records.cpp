@@ -1,12 +1,13 @@
 #include "libprof/collect/call_records.hpp"
 
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <thread>
 #include <vector>
+
+#include "libprof/base/clock.hpp"
 
 using namespace gpuprof;
 using namespace gpuprof::collect;
@@ -18,12 +19,7 @@ constexpr auto driver = CUPTI_CB_DOMAIN_DRIVER_API;
 constexpr CUpti_CallbackId malloc_id = CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020;
 constexpr CUpti_CallbackId driver_alloc_id = CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2;
 
-std::uint64_t system_time() {
-  timespec time{};
-  clock_gettime(CLOCK_REALTIME, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
+std::uint64_t system_time() { return static_cast<std::uint64_t>(clock_ns(CLOCK_REALTIME)); }
 
 CUptiResult CUPTIAPI another_clock(std::uint64_t* now) {
   static std::uint64_t last = 1000;

@@ -259,6 +259,19 @@ TEST_CASE_METHOD(DeliveryTest, "calls wait in their slots while the launcher sta
   CHECK(discarded().empty());
 }
 
+TEST_CASE_METHOD(DeliveryTest, "where there are no new calls nothing is sent") {
+  call(3);
+  delivery.take_calls();
+  CHECK(launcher.read());
+  delivery.take_calls();
+  CHECK_FALSE(launcher.read());
+  // A thread may leave a slot whose records were all sent before.
+  header().state.store(SlotState::calls_done);
+  delivery.take_calls();
+  CHECK_FALSE(launcher.read());
+  CHECK(slots_of_calls() == 0);
+}
+
 TEST_CASE_METHOD(DeliveryTest, "the arena says which calls are not on the wire") {
   call(10);
   delivery.take_calls();

@@ -7,8 +7,10 @@
 #include "libprof/compute/intervals/busy.hpp"
 #include "libprof/compute/intervals/innermost.hpp"
 #include "libprof/compute/intervals/merged.hpp"
+#include "tests/support/interval_source.hpp"
 
 using namespace gpuprof::intervals;
+using gpuprof::test::InMemory;
 
 namespace {
 
@@ -28,22 +30,6 @@ Pairs pairs(const Intervals& all) {
   for (std::size_t i = 0; i < all.size(); ++i) result.emplace_back(all.begin[i], all.end[i]);
   return result;
 }
-
-// Intervals in memory, which must outlive it.
-class InMemory final : public IntervalSource {
- public:
-  InMemory(Columns all, std::size_t chunk) : rest_(all), chunk_(chunk) {}
-  Columns next() override {
-    const std::size_t count = std::min(chunk_, rest_.size());
-    const Columns chunk = rest_.part(0, count);
-    rest_ = rest_.part(count, rest_.size() - count);
-    return chunk;
-  }
-
- private:
-  Columns rest_;
-  std::size_t chunk_;
-};
 
 Pairs collect(IntervalSource& source) {
   Pairs all;
