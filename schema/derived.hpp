@@ -147,6 +147,34 @@ inline constexpr Table copy_time{
     .key = "deviceId, copyKind",
     .without_rowid = true};
 
+inline constexpr Column device_account_columns[]{
+    stored("deviceId", Type::i64, "the device"),
+    stored(
+        "class", Type::text,
+        "compute; communication = only NCCL's kernels ran; copy; set = sets and the like; idle, "
+        "with "
+        "the host in a call, no call, unknown = none of its calls was recorded, or a short gap = "
+        "not "
+        "among the 10,000 longest; before, after = its first and last work. What comes first here "
+        "counts where several ran"),
+    stored("domain", Type::text, "of a call: API_NAME.domain; otherwise empty"),
+    stored("cause", Type::i64,
+           "of a copy: enum CUpti_ActivityMemcpyKind; of a call: API_NAME.cbid, 0 = others; "
+           "otherwise 0"),
+    stored("duration", Type::i64, "[ns] how long"),
+    stored("intervals", Type::i64, "[count] how often, or in how many gaps"),
+};
+inline constexpr Table device_account{.name = "DEVICE_ACCOUNT",
+                                      .doc =
+                                          "Where the time of each device went, from the first call "
+                                          "or GPU work of the run to the end of "
+                                          "the last: the durations of a device add up to that. The "
+                                          "view account has names and shares.",
+                                      .columns = device_account_columns,
+                                      .origin = Origin::computed,
+                                      .key = "deviceId, class, domain, cause",
+                                      .without_rowid = true};
+
 inline constexpr Column launch_shape_columns[]{
     stored("blocks", Type::i64, "[count] blocks of the launch"),
     stored("threadsPerBlock", Type::i64, "[count] threads of a block"),
@@ -401,9 +429,9 @@ inline constexpr Table pm_kernel{
 
 // In documentation order; pm_kernel comes with the tables of PM samples.
 inline constexpr std::array derived_tables{
-    &nvtx_path,  &launch_range,   &range_time,     &device_time,  &stream_time, &gpu_gap,
-    &copy_time,  &launch_shape,   &kernel_time,    &api_time,     &launch_time, &occupancy_time,
-    &memory_use, &process_memory, &memory_maximum, &memory_owner, &step};
+    &nvtx_path,      &launch_range,   &range_time,     &device_time,    &stream_time,  &gpu_gap,
+    &copy_time,      &device_account, &launch_shape,   &kernel_time,    &api_time,     &launch_time,
+    &occupancy_time, &memory_use,     &process_memory, &memory_maximum, &memory_owner, &step};
 inline constexpr std::array timeline_tables{&timeline_table, &timeline_name, &timeline_row,
                                             &timeline_block};
 

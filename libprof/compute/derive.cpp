@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/compute/account.hpp"
 #include "libprof/compute/call_times.hpp"
 #include "libprof/compute/device_time.hpp"
 #include "libprof/compute/display_names.hpp"
@@ -45,6 +46,7 @@ struct Device {
   DeviceTime time;
   std::vector<Gap> gaps;
   std::vector<std::optional<HostCalls::Split>> splits;  // by gap
+  std::map<std::int64_t, HostCalls::Total> functions;   // in all gaps
 };
 
 std::unordered_set<std::int64_t> read_communication(store::Database& database) {
@@ -60,6 +62,7 @@ std::unordered_set<std::int64_t> read_communication(store::Database& database) {
 // The results, and where they are written.
 struct Found {
   std::map<std::int64_t, Device> devices;
+  RunWindow window;
   std::unordered_set<std::int64_t> communication;  // kernels' names: StringTable ids
   LaunchShapes shapes;
   KernelTimes kernel_times;
@@ -83,6 +86,7 @@ struct Found {
   void read_ranges(store::Snapshot& snapshot, const std::function<void()>& check);
   void write_ranges(store::Database& database);
   void write_devices(store::Database& database);
+  void write_account(store::Database& database);
 };
 
 void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
@@ -124,6 +128,7 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
   for (auto& [each, its] : devices) {
     its.time.finish();
     its.gaps = its.time.gaps();
+    window.add(its.time.first(), its.time.last());
   }
   const RangeIndex index(snapshot, parents);
   read_calls(snapshot, index, asked_for, indexes, check);
@@ -163,6 +168,9 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index,
       const auto correlation = chunk[0].int64s(), start = chunk[1].int64s(),
                  end = chunk[2].int64s(), process = chunk[3].int64s(), thread = chunk[4].int64s();
       const auto cbid = chunk[5].int64s();
+      for (std::size_t row = 0; row < chunk.rows(); ++row) {
+        if (start[row] > 0 && end[row] > start[row]) window.add(start[row], end[row]);
+      }
       for (HostCalls& host : hosts) {
         for (std::size_t row = 0; row < chunk.rows(); ++row) {
           host.add(
@@ -183,7 +191,8 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index,
   indexes.finish();
   auto host = hosts.begin();
   for (auto& [number, device] : devices) {
-    device.splits = (host++)->finish();
+    device.splits = host->finish();
+    device.functions = (host++)->functions();
   }
 }
 
@@ -245,6 +254,21 @@ void Found::write_devices(store::Database& database) {
   }
 }
 
+void Found::write_account(store::Database& database) {
+  store::Statement insert = fill(database, schema::tables::device_account);
+  for (const auto& [number, device] : devices) {
+    for (const AccountPart& part :
+         account_of({device.time, device.gaps, device.splits, device.functions}, window)) {
+      const std::string_view domain = part.cause >> 32 == CallTimes::driver ? "driver" : "runtime";
+      const bool of_call = part.what == "call" && part.cause != 0;
+      insert.bind(1, number).bind(2, part.what);
+      insert.bind(3, of_call ? domain : std::string_view());
+      insert.bind(4, of_call ? part.cause & 0xffffffff : part.cause);
+      insert.bind(5, part.duration).bind(6, part.intervals).run();
+    }
+  }
+}
+
 }  // namespace
 
 std::string compute(store::Database& database, const ComputeOptions& options) {
@@ -296,6 +320,7 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
   write_nvtx_paths(database);
   found->write_ranges(database);
   found->write_devices(database);
+  found->write_account(database);
   found->shapes.write(database);
   found->kernel_times.write(database);
   found->call_times.write(database);

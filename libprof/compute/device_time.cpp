@@ -29,6 +29,37 @@ void DeviceTime::step(std::int64_t time) {
     }
   }
   by_streams_[static_cast<std::int64_t>(at_work_.size())] += passed;
+  account(passed);
+}
+
+void DeviceTime::account(std::int64_t passed) {
+  std::optional<Doing> doing;
+  if (kernels_ > 0) {
+    doing = {communication_ == kernels_ ? Activity::communication : Activity::compute,
+             GpuWork::no_copy};
+  } else if (copies_ > 0) {
+    const auto copying = std::ranges::find_if(
+        directions_, [](const auto& direction) { return direction.second.running > 0; });
+    doing = copying == directions_.end() ? Doing(Activity::set, GpuWork::no_copy)
+                                         : Doing(Activity::copy, copying->first);
+  }
+  if (doing) {
+    if (*doing != counted_) {
+      end_part();
+      counted_ = *doing;
+    }
+    part_.intervals += doing_ != doing;
+    part_.duration += passed;
+  }
+  doing_ = doing;
+}
+
+void DeviceTime::end_part() {
+  if (part_.duration == 0) return;
+  Part& part = parts_[counted_];
+  part.duration += part_.duration;
+  part.intervals += part_.intervals;
+  part_ = {};
 }
 
 void DeviceTime::pass_until(std::int64_t time) {
@@ -75,6 +106,7 @@ void DeviceTime::add(const GpuWork& work, bool communicates) {
 
 void DeviceTime::finish() {
   while (!running_.empty()) pass_until(running_.top().end);
+  end_part();
 }
 
 std::vector<Gap> DeviceTime::gaps() const {

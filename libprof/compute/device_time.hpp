@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -48,6 +49,17 @@ class DeviceTime {
     std::int64_t running = 0;
   };
   const std::map<std::int16_t, Copies>& copies() const { return directions_; }
+  // What the device did, by precedence: of kernels and graphs those that compute come before those
+  // that communicate, then copies, with the lowest direction first, then sets and the like. These
+  // parts do not overlap, and busy() is their sum.
+  enum class Activity : std::uint8_t { compute, communication, copy, set };
+  struct Part {
+    std::int64_t duration = 0;   // ns
+    std::int64_t intervals = 0;  // uninterrupted
+  };
+  using Doing = std::pair<Activity, std::int16_t>;  // and of a copy, its direction
+  // Call after finish().
+  const std::map<Doing, Part>& parts() const { return parts_; }
   // The longest gaps, in time order.
   std::vector<Gap> gaps() const;
 
@@ -63,6 +75,9 @@ class DeviceTime {
 
   void pass_until(std::int64_t time);  // retires work that ends by then
   void step(std::int64_t time);
+  // Adds to the part of what is running; nothing may be.
+  void account(std::int64_t passed);
+  void end_part();
   void keep(const Gap& gap);
 
   std::priority_queue<Running> running_;
@@ -79,6 +94,10 @@ class DeviceTime {
   std::int64_t gap_count_ = 0;
   std::map<std::int64_t, std::int64_t> by_streams_;
   std::vector<Gap> gaps_;  // a min-heap by length
+  std::map<Doing, Part> parts_;
+  std::optional<Doing> doing_;  // nullopt: nothing
+  Doing counted_{};             // what part_ is of, and is not yet in parts_
+  Part part_;
 };
 
 }  // namespace gpuprof::compute

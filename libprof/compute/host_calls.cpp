@@ -5,7 +5,8 @@
 namespace gpuprof::compute {
 namespace {
 
-// Functions distinguished within a gap: CUDA has fewer, but a forged file may have any number.
+// Functions distinguished within a gap, and in all: CUDA has fewer, but a forged file may have any
+// number.
 constexpr std::size_t most_functions = 4096;
 
 }  // namespace
@@ -34,6 +35,11 @@ void HostCalls::end_gap(Process& process) {
   if (process.functions.empty()) return;
   Split& split = splits_[process.gap];
   for (const auto& [function, its] : process.functions) {
+    if (functions_.size() < most_functions || functions_.contains(function)) {
+      Total& total = functions_[function];
+      total.time += its.time;
+      ++total.gaps;
+    }
     // A tie must not be decided by the order of a hash table.
     if (std::pair(its.time, its.correlation) > std::pair(split.time, split.correlation)) {
       split.time = its.time;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -46,6 +47,12 @@ class HostCalls {
   // Indexed like the gaps; nullopt if no call of the gap's process is known. Call once; nothing may
   // be added afterwards.
   std::vector<std::optional<Split>> finish();
+  // All gaps together, by function. Call after finish().
+  struct Total {
+    std::int64_t time = 0;  // ns
+    std::int64_t gaps = 0;  // in which it was called
+  };
+  const std::map<std::int64_t, Total>& functions() const { return functions_; }
 
  private:
   struct InFunction {
@@ -63,6 +70,7 @@ class HostCalls {
 
   std::span<const Gap> gaps_;
   std::vector<Split> splits_;
+  std::map<std::int64_t, Total> functions_;
   Sorted<HostCall> calls_;  // those within a gap
   std::unordered_set<std::int64_t> processes_;
   std::size_t latest_ = 0;  // calls arrive nearly in time order

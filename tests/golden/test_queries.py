@@ -260,6 +260,52 @@ class Queries(unittest.TestCase):
                              idle / 1e6))  # fmt: skip
         self.check(run.answer("gpu_utilization"), expected)
 
+    @for_each_run
+    def test_account(self, run):
+        """The parts of each device add up to the run, to the nanosecond."""
+        work = list(run.work())
+        calls = [call for call in run.calls() if 0 < call.begin < call.end]
+        if not work:
+            self.assertEqual(run.answer("account"), [])
+            return
+        first = min(each.begin for each in (*work, *calls))
+        last = max(each.end for each in (*work, *calls))
+        gaps = collections.defaultdict(collections.Counter)
+        for gap in run.rows("SELECT * FROM GPU_GAP"):
+            found = gaps[gap["deviceId"]]
+            length = gap["stop"] - gap["start"]
+            none = gap["noCallTime"]
+            found["call"] += 0 if none is None else length - none
+            found["no call"] += none or 0
+            found["unknown"] += length if none is None else 0
+        for device, work in by_device(work).items():
+            expected = gaps[device]
+            for length, busy in segments(work):
+                names = {each.name for each in busy if computes(each)}
+                copies = [each for each in busy if each.kind == "memcpy"]
+                if names:
+                    only_nccl = all(name and "nccl" in name for name in names)
+                    expected["communication" if only_nccl else "compute"] += length
+                elif copies:
+                    expected["copy"] += length
+                elif busy:
+                    expected["set"] += length
+                else:
+                    expected["idle"] += length
+            idle = expected.pop("idle", 0)
+            expected["short gap"] = idle - sum(expected[k] for k in ("call", "no call", "unknown"))
+            expected["before"] = min(each.begin for each in work) - first
+            expected["after"] = last - max(each.end for each in work)
+            found = collections.Counter()
+            rows = [row for row in run.answer("account") if row["device_id"] == device]
+            self.descends(rows, "duration_ms")
+            for row in rows:
+                found[row["class"]] += round(row["duration_ms"] * 1e6)
+                self.assertEqual(row["class"] in ("copy", "call"), row["cause"] is not None, row)
+            self.assertEqual(found, +expected)
+            self.assertEqual(sum(found.values()), last - first)
+            self.assertAlmostEqual(sum(row["share"] for row in rows), 1)
+
     @unittest.skipIf(PROFILES, "profiles are as they are")
     def test_work_overlaps_in_the_crowded_copies(self):
         rows = [row for run in self.runs.values() for row in run.answer("gpu_utilization")]

@@ -125,6 +125,14 @@ TEST_CASE("derive: the time of a device") {
         "0|250|300|50|memcpy|add|cudaDeviceSynchronize|45|5|3");
   CHECK(rows(database, "SELECT device_id, idle_ms * 1e6, gaps FROM gpu_utilization") ==
         "0|50.0|1 1|0.0|0");
+  // From the first kernel on, which is earlier than the first call, to the end of the last.
+  CHECK(rows(database, "SELECT * FROM DEVICE_ACCOUNT") ==
+        "0|after||0|600|1 0|call|runtime|165|45|1 0|compute||0|210|2 0|copy||1|50|1 "
+        "0|no call||0|5|1 1|before||0|900|1 1|compute||0|10|1");
+  CHECK(rows(database,
+             "SELECT class, cause, duration_ms * 1e6, round(share * 910) FROM account "
+             "WHERE device_id = 0 AND cause NOT NULL") ==
+        "call|cudaDeviceSynchronize|45.0|45.0 copy|HtoD|50.0|50.0");
   database.execute(
       "UPDATE StringTable SET value = 'mangled', short = 'ncclDevKernel_AllReduce' WHERE _id_ = 3");
   derive_all(database);
@@ -233,6 +241,8 @@ TEST_CASE("device time: any mix of work") {
       last = std::max(last, work.end);
     }
     std::map<std::int64_t, std::int64_t> by_streams;
+    std::map<compute::DeviceTime::Doing, compute::DeviceTime::Part> parts;
+    std::optional<compute::DeviceTime::Doing> before;
     bool was_busy = true;
     for (std::int64_t ns = first; ns < last; ++ns) {
       bool kernel = false, copy = false, computes = false;
@@ -248,6 +258,22 @@ TEST_CASE("device time: any mix of work") {
       copies_only += copy && !kernel;
       both += kernel && copy;
       ++by_streams[static_cast<std::int64_t>(streams.size())];
+      std::optional<compute::DeviceTime::Doing> doing;
+      for (const compute::GpuWork& work : all) {
+        if (ns < work.begin || ns >= work.end) continue;
+        using enum compute::DeviceTime::Activity;
+        const auto activity = work.is_kernel() ? work.name == nccl ? communication : compute
+                              : work.direction == compute::GpuWork::no_copy ? set
+                                                                            : copy;
+        const compute::DeviceTime::Doing its{
+            activity, work.is_kernel() ? compute::GpuWork::no_copy : work.direction};
+        doing = doing ? std::min(*doing, its) : its;
+      }
+      if (doing) {
+        parts[*doing].intervals += doing != before;
+        ++parts[*doing].duration;
+      }
+      before = doing;
       gaps += was_busy && streams.empty();
       was_busy = !streams.empty();
     }
@@ -259,6 +285,11 @@ TEST_CASE("device time: any mix of work") {
     CHECK(time.exposed_communication() == exposed);
     CHECK(time.gap_count() == gaps);
     CHECK(time.streams() == by_streams);
+    REQUIRE(time.parts().size() == parts.size());
+    for (const auto& [doing, part] : time.parts()) {
+      CHECK(part.duration == parts[doing].duration);
+      CHECK(part.intervals == parts[doing].intervals);
+    }
     std::int64_t idle = 0;
     for (const compute::Gap& gap : time.gaps()) idle += gap.length();
     CHECK(idle == last - first - time.busy());
