@@ -278,9 +278,9 @@ class Queries(unittest.TestCase):
             found["call"] += 0 if none is None else length - none
             found["no call"] += none or 0
             found["unknown"] += length if none is None else 0
-        for device, work in by_device(work).items():
+        for device, its in by_device(work).items():
             expected = gaps[device]
-            for length, busy in segments(work):
+            for length, busy in segments(its):
                 names = {each.name for each in busy if computes(each)}
                 copies = [each for each in busy if each.kind == "memcpy"]
                 if names:
@@ -294,8 +294,8 @@ class Queries(unittest.TestCase):
                     expected["idle"] += length
             idle = expected.pop("idle", 0)
             expected["short gap"] = idle - sum(expected[k] for k in ("call", "no call", "unknown"))
-            expected["before"] = min(each.begin for each in work) - first
-            expected["after"] = last - max(each.end for each in work)
+            expected["before"] = min(each.begin for each in its) - first
+            expected["after"] = last - max(each.end for each in its)
             found = collections.Counter()
             rows = [row for row in run.answer("account") if row["device_id"] == device]
             self.descends(rows, "duration_ms")

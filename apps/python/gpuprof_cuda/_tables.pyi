@@ -692,6 +692,16 @@ class Tables:
     correlation_id: call that launched the kernel; NULL = of all launches together
     process_id: process of the kernel
     """
+    account: Table
+    r"""Where the time of each GPU went, from the first call or GPU work of the run to the end of the last: one row for each part, and the parts of a device add up to the whole. Where several kinds of work ran, the first of compute, communication, copy and set counts; an idle GPU is accounted by what the host did meanwhile.
+
+    device_id: the device
+    class: compute; communication = only NCCL's kernels ran; copy; set; call = idle, the host was in that call; no call = idle, the host was in none; unknown = idle, none of its calls was recorded; short gap = idle for less than in each of the 10,000 longest gaps; before = its first work; after = its last
+    cause: direction of a copy; CUDA function of a call; NULL = none
+    duration_ms (ms): how long
+    share (share): of the run, from 0 to 1
+    intervals (count): how often; of a call, in how many gaps
+    """
     call_stacks: Table
     r"""Functions of the host above calls for memory (--track-memory --stacks), one row per function of a call. gpuprof memory --by stack adds up what they have.
 
@@ -1701,6 +1711,16 @@ class Tables:
     copyKind: direction: enum CUpti_ActivityMemcpyKind
     copying (ns): time in which any copy of that direction ran
     besideKernels (ns): of that, time in which kernels or graphs ran too
+    """
+    DEVICE_ACCOUNT: Table
+    r"""Where the time of each device went, from the first call or GPU work of the run to the end of the last: the durations of a device add up to that. The view account has names and shares.
+
+    deviceId: the device
+    class: compute; communication = only NCCL's kernels ran; copy; set = sets and the like; idle, with the host in a call, no call, unknown = none of its calls was recorded, or a short gap = not among the 10,000 longest; before, after = its first and last work. What comes first here counts where several ran
+    domain: of a call: API_NAME.domain; otherwise empty
+    cause: of a copy: enum CUpti_ActivityMemcpyKind; of a call: API_NAME.cbid, 0 = others; otherwise 0
+    duration (ns): how long
+    intervals (count): how often, or in how many gaps
     """
     LAUNCH_SHAPE: Table
     r"""What CUDA's occupancy calculator says of kernel launches, one row for all that are alike in what it looks at: not named barriers, clusters, or multiprocessors that MIG or a green context leaves out. Launches it can say nothing of have no row. The view kernels has it for each kernel.
