@@ -54,9 +54,8 @@ inline constexpr Column range_time_columns[]{
 inline constexpr Table range_time{
     .name = "RANGE_TIME",
     .doc =
-        "What a device did for an NVTX range and the ranges inside it. A range with work more than "
-        "32 ranges deep in it has no row. The view nvtx_gpu has it "
-        "with names.",
+        "What a device did for an NVTX range and the ranges inside it, not more than 32 ranges "
+        "deep. The view nvtx_gpu has it with names.",
     .columns = range_time_columns,
     .origin = Origin::computed,
     .key = "range, deviceId",
@@ -91,9 +90,7 @@ inline constexpr Column stream_time_columns[]{
 };
 inline constexpr Table stream_time{
     .name = "STREAM_TIME",
-    .doc =
-        "How many streams of a device were at work at a time, between its first work and its "
-        "last. The view concurrency has shares.",
+    .doc = "How many streams of a device were at work at a time. The view concurrency has shares.",
     .columns = stream_time_columns,
     .origin = Origin::computed,
     .key = "deviceId, streams",
@@ -124,9 +121,7 @@ inline constexpr Column gpu_gap_columns[]{
 };
 inline constexpr Table gpu_gap{
     .name = "GPU_GAP",
-    .doc =
-        "Times in which a device had no work, between its first and its last: the 10,000 longest "
-        "of each device. The view gpu_gaps has names.",
+    .doc = "The 10,000 longest times in which a device had no work. The view gpu_gaps has names.",
     .columns = gpu_gap_columns,
     .origin = Origin::computed,
     .row_doc = row_id_doc};
@@ -137,26 +132,21 @@ inline constexpr Column copy_time_columns[]{
     stored("copying", Type::i64, "[ns] time in which any copy of that direction ran"),
     stored("besideKernels", Type::i64, "[ns] of that, time in which kernels or graphs ran too"),
 };
-inline constexpr Table copy_time{
-    .name = "COPY_TIME",
-    .doc =
-        "How long each device copied in each direction, and for how much of that kernels ran as "
-        "well. The view copy_overlap has names and shares.",
-    .columns = copy_time_columns,
-    .origin = Origin::computed,
-    .key = "deviceId, copyKind",
-    .without_rowid = true};
+inline constexpr Table copy_time{.name = "COPY_TIME",
+                                 .doc =
+                                     "How long each device copied in each direction. The view "
+                                     "copy_overlap has names and shares.",
+                                 .columns = copy_time_columns,
+                                 .origin = Origin::computed,
+                                 .key = "deviceId, copyKind",
+                                 .without_rowid = true};
 
 inline constexpr Column device_account_columns[]{
     stored("deviceId", Type::i64, "the device"),
-    stored(
-        "class", Type::text,
-        "compute; communication = only NCCL's kernels ran; copy; set = sets and the like; idle, "
-        "with "
-        "the host in a call, no call, unknown = none of its calls was recorded, or a short gap = "
-        "not "
-        "among the 10,000 longest; before, after = its first and last work. What comes first here "
-        "counts where several ran"),
+    stored("class", Type::text,
+           "compute; communication = NCCL's kernels alone; copy; set; and idle: call = the host "
+           "was in one, no call, unknown = its calls are not recorded, short gap = not among the "
+           "10,000 longest, before = its first work, after = its last"),
     stored("domain", Type::text, "of a call: API_NAME.domain; otherwise empty"),
     stored("cause", Type::i64,
            "of a copy: enum CUpti_ActivityMemcpyKind; of a call: API_NAME.cbid, 0 = others; "
@@ -164,16 +154,13 @@ inline constexpr Column device_account_columns[]{
     stored("duration", Type::i64, "[ns] how long"),
     stored("intervals", Type::i64, "[count] how often, or in how many gaps"),
 };
-inline constexpr Table device_account{.name = "DEVICE_ACCOUNT",
-                                      .doc =
-                                          "Where the time of each device went, from the first call "
-                                          "or GPU work of the run to the end of "
-                                          "the last: the durations of a device add up to that. The "
-                                          "view account has names and shares.",
-                                      .columns = device_account_columns,
-                                      .origin = Origin::computed,
-                                      .key = "deviceId, class, domain, cause",
-                                      .without_rowid = true};
+inline constexpr Table device_account{
+    .name = "DEVICE_ACCOUNT",
+    .doc = "Where the time of each device went. The view account has names and shares.",
+    .columns = device_account_columns,
+    .origin = Origin::computed,
+    .key = "deviceId, class, domain, cause",
+    .without_rowid = true};
 
 inline constexpr Column launch_shape_columns[]{
     stored("blocks", Type::i64, "[count] blocks of the launch"),
@@ -198,11 +185,8 @@ inline constexpr Column launch_shape_columns[]{
 inline constexpr Table launch_shape{
     .name = "LAUNCH_SHAPE",
     .doc =
-        "What CUDA's occupancy calculator says of kernel launches, one row for all that are alike "
-        "in "
-        "what it looks at: not named barriers, clusters, or multiprocessors that MIG or a green "
-        "context leaves out. Launches it can say nothing of have no row. The view kernels has it "
-        "for each kernel.",
+        "What CUDA's occupancy calculator says of launches, one row for all that are alike in what "
+        "it looks at. The view kernels has it for each kernel.",
     .columns = launch_shape_columns,
     .origin = Origin::computed,
     .key =
@@ -272,9 +256,8 @@ inline constexpr Column launch_time_columns[]{
 inline constexpr Table launch_time{
     .name = "LAUNCH_TIME",
     .doc =
-        "How long kernels waited between the call that launched them and their start, by kernel "
-        "and function. Empty where there are too many, or where the disk had no room to compute "
-        "it.",
+        "How long kernels waited for their start, by kernel and function; empty where there are "
+        "too many, or no room on the disk.",
     .columns = launch_time_columns,
     .origin = Origin::computed,
     .key = "name, apiName",
@@ -305,14 +288,13 @@ inline constexpr Column memory_use_columns[]{
         "[bytes] what its process has then of that kind of memory, on that device, from pools of "
         "that type; below 0 where what is released was allocated before collection began"),
 };
-inline constexpr Table memory_use{
-    .name = "MEMORY_USE",
-    .doc =
-        "How much memory is allocated after each allocation and release. The view "
-        "memory_timeline has them in words.",
-    .columns = memory_use_columns,
-    .origin = Origin::computed,
-    .key = "operation"};
+inline constexpr Table memory_use{.name = "MEMORY_USE",
+                                  .doc =
+                                      "How much memory is allocated after each allocation and "
+                                      "release. The view memory_timeline has it.",
+                                  .columns = memory_use_columns,
+                                  .origin = Origin::computed,
+                                  .key = "operation"};
 
 inline constexpr Column process_memory_columns[]{
     stored("processId", Type::i64, "process"),
@@ -322,16 +304,14 @@ inline constexpr Column process_memory_columns[]{
            "[bytes] memory of the device, of whatever kind, that the process has allocated from "
            "then on"),
 };
-inline constexpr Table process_memory{
-    .name = "PROCESS_MEMORY",
-    .doc =
-        "How much memory of a device a process has over time, out of MEMORY2 and MEMORY_CALL: a "
-        "row "
-        "when it changes. The view kernel_memory has it for each kernel.",
-    .columns = process_memory_columns,
-    .origin = Origin::computed,
-    .key = "processId, deviceId, time",
-    .without_rowid = true};
+inline constexpr Table process_memory{.name = "PROCESS_MEMORY",
+                                      .doc =
+                                          "How much memory of a device a process has over time. "
+                                          "The view kernel_memory has it for each kernel.",
+                                      .columns = process_memory_columns,
+                                      .origin = Origin::computed,
+                                      .key = "processId, deviceId, time",
+                                      .without_rowid = true};
 
 inline constexpr Column memory_maximum_columns[]{
     stored("processId", Type::i64, "process"),
@@ -344,9 +324,7 @@ inline constexpr Column memory_maximum_columns[]{
 };
 inline constexpr Table memory_maximum{
     .name = "MEMORY_MAXIMUM",
-    .doc =
-        "When most memory was allocated, by process, device, kind of memory and type of pool. "
-        "The view memory_peak has it in words.",
+    .doc = "When most memory was allocated. The view memory_peak has it in words.",
     .columns = memory_maximum_columns,
     .origin = Origin::computed,
     .key = "processId, deviceId, memoryKind, poolType",
@@ -387,14 +365,10 @@ inline constexpr Column step_columns[]{
     stored("busy", Type::i64,
            "[ns] time in which any of them ran, of the busiest device; NULL as work"),
 };
-inline constexpr Table step{
-    .name = "STEP",
-    .doc =
-        "Steps of the program: NVTX ranges by their names (RUN's step), and where none is called "
-        "so the windows between cudaProfilerStart and cudaProfilerStop. The view steps has them "
-        "in words.",
-    .columns = step_columns,
-    .origin = Origin::computed};
+inline constexpr Table step{.name = "STEP",
+                            .doc = "Steps of the program. The view steps has them in words.",
+                            .columns = step_columns,
+                            .origin = Origin::computed};
 
 inline constexpr std::array pm_kernel_columns = [] {
   constexpr std::array own{
@@ -417,15 +391,13 @@ inline constexpr std::array pm_kernel_columns = [] {
   }
   return columns;
 }();
-inline constexpr Table pm_kernel{
-    .name = "PM_KERNEL",
-    .doc =
-        "What the device's counters said while a kernel ran that was long enough for samples "
-        "(PM_SAMPLE). What else ran on the device counts too. The view kernel_pm has a row for "
-        "each value.",
-    .columns = pm_kernel_columns,
-    .origin = Origin::computed,
-    .row_doc = row_id_doc};
+inline constexpr Table pm_kernel{.name = "PM_KERNEL",
+                                 .doc =
+                                     "What the device's counters said while a kernel ran. The view "
+                                     "kernel_pm has a row for each value.",
+                                 .columns = pm_kernel_columns,
+                                 .origin = Origin::computed,
+                                 .row_doc = row_id_doc};
 
 // In documentation order; pm_kernel comes with the tables of PM samples.
 inline constexpr std::array derived_tables{

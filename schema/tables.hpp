@@ -26,7 +26,7 @@ namespace gpuprof::schema::inline GPUPROF_SCHEMA_VARIANT {
 inline constexpr auto own_tables = joined(
     std::array{&tables::version, &tables::string_table, &tables::run, &tables::process,
                &tables::clock, &tables::statistic, &tables::diagnostic, &tables::statistic_doc,
-               &tables::enum_name, &tables::api_name, &tables::table_doc, &tables::column_text,
+               &tables::enum_name, &tables::api_name, &tables::table_text, &tables::column_text,
                &tables::doc_text, &tables::nvtx_range, &tables::nvtx_payload,
                &tables::nvtx_payload_entry},
     tables::derived_tables, tables::timeline_tables,

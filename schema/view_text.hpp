@@ -188,8 +188,8 @@ inline std::string select_unless(std::string_view table) {
          " WHERE count IS NOT NULL)) AS u";
 }
 
-// Removes comments, unnecessary blanks, and column aliases equal to the column's name, since every
-// file contains all views.
+// Removes comments, unnecessary blanks, column aliases equal to the column's name, and AS before
+// the alias of a table, since every file contains all views.
 inline std::string without_blanks(std::string_view sql) {
   // The length of "AS x" after "a.x".
   const auto own_name = [](std::string_view text, std::string_view next) -> std::size_t {
@@ -197,6 +197,13 @@ inline std::string without_blanks(std::string_view sql) {
     if (point == text.npos || !next.starts_with("AS ")) return 0;
     const std::string_view name = next.substr(3, next.find_first_of(", )\n", 3) - 3);
     return name == text.substr(point + 1) ? 3 + name.size() : 0;
+  };
+  // "AS " after "FROM x" or "JOIN x".
+  const auto before_table_alias = [](std::string_view text, std::string_view next) {
+    const std::size_t name = text.rfind(' ');
+    if (name == text.npos || !next.starts_with("AS ")) return false;
+    const std::string_view rest = text.substr(0, name);
+    return rest.ends_with("FROM") || rest.ends_with("JOIN");
   };
   // A word before a quote may change the meaning of the quoted text: x'00'.
   const auto in_word = [](char c) {
@@ -212,11 +219,12 @@ inline std::string without_blanks(std::string_view sql) {
     } else if (sql.substr(i).starts_with("--")) {
       i = std::min(sql.find('\n', i), sql.size());
     } else if (sql[i] == ' ' || sql[i] == '\n') {
-      const std::size_t end = std::min(sql.find_first_not_of(" \n", i), sql.size());
+      std::size_t end = std::min(sql.find_first_not_of(" \n", i), sql.size());
       if (const std::size_t name = own_name(text, sql.substr(end)); name != 0) {
         i = end + name;
         continue;
       }
+      if (before_table_alias(text, sql.substr(end))) end += 3;
       if (!text.empty() && end < sql.size() && in_word(text.back()) && in_word(sql[end]))
         text += ' ';
       i = end;

@@ -47,20 +47,20 @@ inline constexpr Table api_name{
     .key = "domain, cbid",
     .without_rowid = true};
 
-inline constexpr Column table_doc_columns[]{
-    stored("table", Type::text, "name of the table or view"),
-    stored("doc", Type::text, "what a row is"),
-    stored("type", Type::text, "table or view"),
-    stored("look_first", Type::i64,
-           "1, 2, ...: of what is there this is worth a look first, in this order; NULL = of the "
-           "rest"),
+// Names and docs occur several times, so the views TABLE_DOC and COLUMN_DOC join two tables.
+inline constexpr Column table_text_columns[]{
+    stored("table", Type::integer, "name of the table or view: DOC_TEXT.id"),
+    stored("doc", Type::i64, "what a row is: DOC_TEXT.id"),
+    stored("type", Type::i64, "table or view: DOC_TEXT.id"),
+    stored("lookFirst", Type::i64, "as TABLE_DOC.look_first"),
 };
-inline constexpr Table table_doc{.name = "TABLE_DOC",
-                                 .doc = "What each table and view is.",
-                                 .columns = table_doc_columns,
-                                 .origin = Origin::words};
+inline constexpr Table table_text{
+    .name = "TABLE_TEXT",
+    .doc = "The tables and views. The view TABLE_DOC has them in words.",
+    .columns = table_text_columns,
+    .origin = Origin::words,
+    .key = "table"};
 
-// Most docs are shared by several columns, so the view COLUMN_DOC joins two tables.
 inline constexpr Column column_text_columns[]{
     stored("table", Type::i64, "name of the table or view: DOC_TEXT.id"),
     stored("column", Type::i64, "name of the column: DOC_TEXT.id"),
@@ -80,7 +80,7 @@ inline constexpr Column doc_text_columns[]{
     stored("text", Type::text, "a name, a unit, or what a column means"),
 };
 inline constexpr Table doc_text{.name = "DOC_TEXT",
-                                .doc = "Texts of COLUMN_TEXT.",
+                                .doc = "Texts of TABLE_TEXT and COLUMN_TEXT.",
                                 .columns = doc_text_columns,
                                 .origin = Origin::words,
                                 .key = "id"};

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "libprof/base/letter_case.hpp"
-#include "libprof/store/column_docs.hpp"
+#include "libprof/store/docs.hpp"
 #include "schema/document.hpp"
 #include "schema/run.hpp"
 
@@ -20,15 +20,12 @@ std::int64_t page_size(Database& database) {
 }
 
 void write_docs(Database& database) {
-  Statement table =
-      database.prepare("INSERT OR REPLACE INTO TABLE_DOC VALUES(?1, ?2, ?3, nullif(?4, 0))");
-  ColumnDocs columns(database);
+  Docs docs(database);
   for (const schema::DocRow& row : schema::doc_rows()) {
     if (row.column.empty()) {
-      table.bind(1, row.table).bind(2, row.doc).bind(3, row.is_view ? "view" : "table");
-      table.bind(4, static_cast<std::int64_t>(row.look_first)).run();
+      docs.add_table(row.table, row.doc, row.is_view, static_cast<std::int64_t>(row.look_first));
     } else {
-      columns.add(row.table, row.column, {row.unit, row.doc});
+      docs.add_column(row.table, row.column, {row.unit, row.doc});
     }
   }
 }
@@ -153,7 +150,7 @@ void create_schema(Database& database) {
 void create_words(Database& database) {
   using namespace schema::tables;
   for (const schema::Table* table :
-       {&statistic_doc, &enum_name, &table_doc, &column_text, &doc_text}) {
+       {&statistic_doc, &enum_name, &table_text, &column_text, &doc_text}) {
     database.execute(schema::create_table_sql(*table));
   }
   write_words(database);

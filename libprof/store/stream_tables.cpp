@@ -107,12 +107,9 @@ void StreamTables::make_table(const wire::WireTable& brought) {
                             .row_doc = schema::row_id_doc,
                             .with_process = true};
   database_.execute(schema::create_table_sql(table, true, quoted_name));
-  database_.prepare("INSERT OR IGNORE INTO main.TABLE_DOC VALUES(?1, ?2, 'table', NULL)")
-      .bind(1, table.name)
-      .bind(2, table.doc)
-      .run();
+  docs_.add_table(table.name, table.doc);
   schema::for_each_column(table, true, [&](const schema::Column& column) {
-    docs_.add(table.name, column.name, {column.unit, column.doc});
+    docs_.add_column(table.name, column.name, {column.unit, column.doc});
   });
 }
 
@@ -120,7 +117,7 @@ void StreamTables::add_column(std::string_view table, std::string_view column,
                               std::string_view type, std::string_view doc) {
   database_.execute("ALTER TABLE main." + quoted_name(table) + " ADD COLUMN " +
                     quoted_name(column) + " " + std::string(type));
-  docs_.add(table, column, schema::read_doc(doc));
+  docs_.add_column(table, column, schema::read_doc(doc));
 }
 
 StreamTables::Writer* StreamTables::writer_for(const wire::WireTable& table,

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "libprof/store/column_docs.hpp"
+#include "libprof/store/docs.hpp"
 #include "libprof/store/packed_rows.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "libprof/wire/messages.hpp"
@@ -63,7 +63,7 @@ class StreamTables {
                   std::string_view doc);
 
   Database& database_;
-  ColumnDocs docs_;
+  Docs docs_;
   std::set<std::string, std::less<>> reserved_;                          // in lower case
   std::map<std::string, std::unique_ptr<Writer>, std::less<>> writers_;  // by definition
   std::size_t columns_ = 0;                                              // of all writers

@@ -1,13 +1,11 @@
--- Where the time of each GPU went, from the first call or GPU work of the run to the end of the last:
--- one row for each part, and the parts of a device add up to the whole. Where several kinds of work ran,
--- the first of compute, communication, copy and set counts; an idle GPU is accounted by what the host
--- did meanwhile.
+-- Where the time of each GPU went: parts that add up to the run, from its first call or GPU work to
+-- the end of its last. Of several kinds of work at a time the first counts, in the order compute,
+-- communication, copy, set.
 --
 -- device_id INTEGER: the device
--- class TEXT: compute; communication = only NCCL's kernels ran; copy; set; call = idle, the host was in
---   that call; no call = idle, the host was in none; unknown = idle, none of its calls was recorded;
---   short gap = idle for less than in each of the 10,000 longest gaps; before = its first work; after =
---   its last
+-- class TEXT: compute; communication = NCCL's kernels alone; copy; set; and idle: call = the host was
+--   in one, no call, unknown = its calls are not recorded, short gap = not among the 10,000 longest,
+--   before = its first work, after = its last
 -- cause TEXT: direction of a copy; CUDA function of a call; NULL = none
 -- duration_ms REAL [ms]: how long
 -- share REAL [share]: of the run, from 0 to 1

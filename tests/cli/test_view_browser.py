@@ -747,19 +747,24 @@ class InBrowser(test_view.Profiles):
         for name in CAPTURES:
             with self.subTest(name), serving(self.profiles[name], "--no-browser") as server:
                 run = server.get("run")
-                windows, pictures = [], []
+                windows = []
                 for number in range(6):
                     span = (run["end"] - run["begin"]) * 0.05 ** (number % 3)
                     start = chance.uniform(run["begin"], run["end"] - span)
                     windows.append({"from": int(start), "to": int(start + span) + 100})
-                for address in (server.address, self.report(self.profiles[name]).as_uri()):
-                    page = self.page(address)
-                    pictures.append(
-                        [page.evaluate(CANVAS % json.dumps(window)) for window in windows]
-                    )
-                    self.assertEqual(page.wrong(), [])
-                    page.close()
+                report = self.report(self.profiles[name]).as_uri()
+                for _ in range(3):  # a loaded machine may take longer for a tile than CANVAS waits
+                    pictures = [self.pictures(each, windows) for each in (server.address, report)]
+                    if pictures[0] == pictures[1]:
+                        break
                 self.assertEqual(*pictures, windows)
+
+    def pictures(self, address, windows):
+        page = self.page(address)
+        pictures = [page.evaluate(CANVAS % json.dumps(window)) for window in windows]
+        self.assertEqual(page.wrong(), [])
+        page.close()
+        return pictures
 
     def test_keys_of_a_report(self):
         database = sqlite3.connect(self.profiles["torch_step"])

@@ -190,9 +190,11 @@ class Handle:
                 done.release()
 
         done.acquire()
-        threading.Thread(target=make, name="gpuprof", daemon=True).start()
+        thread = threading.Thread(target=make, name="gpuprof", daemon=True)
+        thread.start()
         try:
             done.acquire()
+            thread.join()  # so that Python does not end while it does
         except BaseException:
             while not codes:
                 self._library.gpuprof_stop(self._run)

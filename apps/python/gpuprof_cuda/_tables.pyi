@@ -693,10 +693,10 @@ class Tables:
     process_id: process of the kernel
     """
     account: Table
-    r"""Where the time of each GPU went, from the first call or GPU work of the run to the end of the last: one row for each part, and the parts of a device add up to the whole. Where several kinds of work ran, the first of compute, communication, copy and set counts; an idle GPU is accounted by what the host did meanwhile.
+    r"""Where the time of each GPU went: parts that add up to the run, from its first call or GPU work to the end of its last. Of several kinds of work at a time the first counts, in the order compute, communication, copy, set.
 
     device_id: the device
-    class: compute; communication = only NCCL's kernels ran; copy; set; call = idle, the host was in that call; no call = idle, the host was in none; unknown = idle, none of its calls was recorded; short gap = idle for less than in each of the 10,000 longest gaps; before = its first work; after = its last
+    class: compute; communication = NCCL's kernels alone; copy; set; and idle: call = the host was in one, no call, unknown = its calls are not recorded, short gap = not among the 10,000 longest, before = its first work, after = its last
     cause: direction of a copy; CUDA function of a call; NULL = none
     duration_ms (ms): how long
     share (share): of the run, from 0 to 1
@@ -730,6 +730,14 @@ class Tables:
     column: name of the column
     doc: meaning, and what stands for none
     unit: unit of its numbers, ns or bytes for example; count = of things; NULL = they have none, as ids and names, or each row has its own
+    """
+    TABLE_DOC: Table
+    r"""What each table and view is.
+
+    table: name of the table or view
+    doc: what a row is
+    type: table or view
+    look_first: 1, 2, ...: of what is there this is worth a look first, in this order; NULL = of the rest
     """
     CUPTI_ACTIVITY_KIND_MEMCPY: Table
     r"""Memory copies, one row each; copies between two contexts are in MEMCPY2. Collected with `--trace gpu`, which is on by default.
@@ -1575,13 +1583,13 @@ class Tables:
     cbid: number of the function, as RUNTIME.cbid and DRIVER.cbid have it
     name: CUPTI's name of the function, suffixes such as _v3020 and _ptsz included
     """
-    TABLE_DOC: Table
-    r"""What each table and view is.
+    TABLE_TEXT: Table
+    r"""The tables and views. The view TABLE_DOC has them in words.
 
-    table: name of the table or view
-    doc: what a row is
-    type: table or view
-    look_first: 1, 2, ...: of what is there this is worth a look first, in this order; NULL = of the rest
+    table: name of the table or view: DOC_TEXT.id
+    doc: what a row is: DOC_TEXT.id
+    type: table or view: DOC_TEXT.id
+    lookFirst: as TABLE_DOC.look_first
     """
     COLUMN_TEXT: Table
     r"""The columns of tables and views. The view COLUMN_DOC has them in words.
@@ -1592,7 +1600,7 @@ class Tables:
     unit: as COLUMN_DOC.unit: DOC_TEXT.id; NULL = none
     """
     DOC_TEXT: Table
-    r"""Texts of COLUMN_TEXT.
+    r"""Texts of TABLE_TEXT and COLUMN_TEXT.
 
     id: number of the text
     text: a name, a unit, or what a column means
@@ -1657,7 +1665,7 @@ class Tables:
     byThread: 1 = the range is of the calling thread; 0 = that had none, and this one was the last that was opened in the process and still open
     """
     RANGE_TIME: Table
-    r"""What a device did for an NVTX range and the ranges inside it. A range with work more than 32 ranges deep in it has no row. The view nvtx_gpu has it with names.
+    r"""What a device did for an NVTX range and the ranges inside it, not more than 32 ranges deep. The view nvtx_gpu has it with names.
 
     range: the NVTX range: NVTX_RANGE._id_
     deviceId: device that worked for it
@@ -1681,14 +1689,14 @@ class Tables:
     gaps (count): times between first and last in which it had no work
     """
     STREAM_TIME: Table
-    r"""How many streams of a device were at work at a time, between its first work and its last. The view concurrency has shares.
+    r"""How many streams of a device were at work at a time. The view concurrency has shares.
 
     deviceId: the device
     streams (count): streams that had work running at a time
     duration (ns): how long it was that number
     """
     GPU_GAP: Table
-    r"""Times in which a device had no work, between its first and its last: the 10,000 longest of each device. The view gpu_gaps has names.
+    r"""The 10,000 longest times in which a device had no work. The view gpu_gaps has names.
 
     _id_: number of the row, in order of storing
     deviceId: device without work
@@ -1705,7 +1713,7 @@ class Tables:
     range: NVTX range of the call that asked for the work after it: NVTX_RANGE._id_; NULL = none
     """
     COPY_TIME: Table
-    r"""How long each device copied in each direction, and for how much of that kernels ran as well. The view copy_overlap has names and shares.
+    r"""How long each device copied in each direction. The view copy_overlap has names and shares.
 
     deviceId: the device
     copyKind: direction: enum CUpti_ActivityMemcpyKind
@@ -1713,17 +1721,17 @@ class Tables:
     besideKernels (ns): of that, time in which kernels or graphs ran too
     """
     DEVICE_ACCOUNT: Table
-    r"""Where the time of each device went, from the first call or GPU work of the run to the end of the last: the durations of a device add up to that. The view account has names and shares.
+    r"""Where the time of each device went. The view account has names and shares.
 
     deviceId: the device
-    class: compute; communication = only NCCL's kernels ran; copy; set = sets and the like; idle, with the host in a call, no call, unknown = none of its calls was recorded, or a short gap = not among the 10,000 longest; before, after = its first and last work. What comes first here counts where several ran
+    class: compute; communication = NCCL's kernels alone; copy; set; and idle: call = the host was in one, no call, unknown = its calls are not recorded, short gap = not among the 10,000 longest, before = its first work, after = its last
     domain: of a call: API_NAME.domain; otherwise empty
     cause: of a copy: enum CUpti_ActivityMemcpyKind; of a call: API_NAME.cbid, 0 = others; otherwise 0
     duration (ns): how long
     intervals (count): how often, or in how many gaps
     """
     LAUNCH_SHAPE: Table
-    r"""What CUDA's occupancy calculator says of kernel launches, one row for all that are alike in what it looks at: not named barriers, clusters, or multiprocessors that MIG or a green context leaves out. Launches it can say nothing of have no row. The view kernels has it for each kernel.
+    r"""What CUDA's occupancy calculator says of launches, one row for all that are alike in what it looks at. The view kernels has it for each kernel.
 
     blocks (count): blocks of the launch
     threadsPerBlock (count): threads of a block
@@ -1770,7 +1778,7 @@ class Tables:
     longest (ns): greatest duration
     """
     LAUNCH_TIME: Table
-    r"""How long kernels waited between the call that launched them and their start, by kernel and function. Empty where there are too many, or where the disk had no room to compute it.
+    r"""How long kernels waited for their start, by kernel and function; empty where there are too many, or no room on the disk.
 
     name: mangled name of the kernel: StringTable id; 0 = none
     apiName: function that launched it, without suffixes; '' = its name is not known
@@ -1794,13 +1802,13 @@ class Tables:
     total (ns): sum of their durations; NULL = none has times
     """
     MEMORY_USE: Table
-    r"""How much memory is allocated after each allocation and release. The view memory_timeline has them in words.
+    r"""How much memory is allocated after each allocation and release. The view memory_timeline has it.
 
     operation: allocation or release: MEMORY2._id_
     inUse (bytes): what its process has then of that kind of memory, on that device, from pools of that type; below 0 where what is released was allocated before collection began
     """
     PROCESS_MEMORY: Table
-    r"""How much memory of a device a process has over time, out of MEMORY2 and MEMORY_CALL: a row when it changes. The view kernel_memory has it for each kernel.
+    r"""How much memory of a device a process has over time. The view kernel_memory has it for each kernel.
 
     processId: process
     deviceId: device
@@ -1808,7 +1816,7 @@ class Tables:
     inUse (bytes): memory of the device, of whatever kind, that the process has allocated from then on
     """
     MEMORY_MAXIMUM: Table
-    r"""When most memory was allocated, by process, device, kind of memory and type of pool. The view memory_peak has it in words.
+    r"""When most memory was allocated. The view memory_peak has it in words.
 
     processId: process
     deviceId: device
@@ -1830,7 +1838,7 @@ class Tables:
     allocations (count): allocations of it that were there then
     """
     STEP: Table
-    r"""Steps of the program: NVTX ranges by their names (RUN's step), and where none is called so the windows between cudaProfilerStart and cudaProfilerStop. The view steps has them in words.
+    r"""Steps of the program. The view steps has them in words.
 
     range: the NVTX range: NVTX_RANGE._id_; NULL = a window between cudaProfilerStart and cudaProfilerStop
     name: message of the range: StringTable id; 0 = a window
@@ -2014,7 +2022,7 @@ class Tables:
     reason: 'overflow': the GPU's buffer was full; 'missing': CUPTI delivered none
     """
     PM_KERNEL: Table
-    r"""What the device's counters said while a kernel ran that was long enough for samples (PM_SAMPLE). What else ran on the device counts too. The view kernel_pm has a row for each value.
+    r"""What the device's counters said while a kernel ran. The view kernel_pm has a row for each value.
 
     _id_: number of the row, in order of storing
     deviceId: device that ran the kernel

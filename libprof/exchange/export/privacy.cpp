@@ -212,7 +212,8 @@ std::string rows_that_stay(std::string_view table) {
   }
   if (same_name(table, "STATISTIC")) {
     return "name IN (SELECT name FROM main.STATISTIC_DOC) AND "
-           "(kind = '' OR kind IN (SELECT \"table\" FROM main.TABLE_DOC))";
+           "(kind = '' OR kind IN (SELECT d.text FROM main.TABLE_TEXT AS t JOIN main.DOC_TEXT AS d "
+           "ON d.id = t.\"table\"))";
   }
   if (same_name(table, "API_NAME")) {
     return "domain IN ('runtime', 'driver') AND (name GLOB 'cu*' OR name GLOB '__cuda*') AND "

@@ -21,7 +21,7 @@ enum class Content {
 Content content_of(std::string_view table, std::string_view column);
 
 // SQL for the excerpt's value of a column, evaluated on a row of the original. Lookups use this
-// build's documentation tables, which the excerpt already has: STATISTIC_DOC, TABLE_DOC.
+// build's documentation tables, which the excerpt already has: STATISTIC_DOC, TABLE_TEXT, DOC_TEXT.
 std::string what_stays(std::string_view table, std::string_view column);
 
 // An SQL condition for the rows of the table that may stay; empty: all. For StringTable the caller

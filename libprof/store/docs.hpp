@@ -1,5 +1,5 @@
-// Documentation of columns: tables COLUMN_TEXT and DOC_TEXT, from which the view COLUMN_DOC is
-// built.
+// Documentation of tables and columns: TABLE_TEXT, COLUMN_TEXT and DOC_TEXT, from which the views
+// TABLE_DOC and COLUMN_DOC are built.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,19 @@
 namespace gpuprof::store {
 
 // Used by one thread. Keeps all texts in memory once there is something to add.
-class ColumnDocs {
+class Docs {
  public:
-  explicit ColumnDocs(Database& database) : database_(database) {}
+  explicit Docs(Database& database) : database_(database) {}
 
-  // A column that is already documented is left alone.
-  void add(std::string_view table, std::string_view column, const schema::WrittenDoc& doc);
+  // What is already documented is left alone. `look_first`: 0, or the place in
+  // TABLE_DOC.look_first.
+  void add_table(std::string_view table, std::string_view doc, bool is_view = false,
+                 std::int64_t look_first = 0);
+  void add_column(std::string_view table, std::string_view column, const schema::WrittenDoc& doc);
   // Releases the statements: none may be open when the file is closed.
   void close() {
     insert_text_ = Statement();
+    insert_table_ = Statement();
     insert_column_ = Statement();
     open_ = false;
   }
@@ -32,7 +36,7 @@ class ColumnDocs {
 
   Database& database_;
   std::map<std::string, std::int64_t, std::less<>> ids_;  // of texts
-  Statement insert_text_, insert_column_;
+  Statement insert_text_, insert_table_, insert_column_;
   bool open_ = false;
 };
 
