@@ -54,7 +54,7 @@ std::vector<AccountPart> account_of(const DeviceFacts& device, const RunWindow& 
     calls += total.time;
   }
   const auto gaps = static_cast<std::int64_t>(device.gaps.size());
-  add("call", 0, in_calls - calls, known_gaps);  // of more functions than are told apart
+  add("call", 0, in_calls - calls, known_gaps);  // functions beyond those that are distinguished
   add("no call", 0, no_call, without_calls);
   add("unknown", 0, unknown, gaps - known_gaps);
   add("short gap", 0, time.last() - time.first() - time.busy() - in_gaps, time.gap_count() - gaps);
