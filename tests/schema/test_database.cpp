@@ -226,7 +226,7 @@ TEST_CASE("a view is stored without what SQL does not need") {
                      "-- What.\n--\n-- b TEXT: one\nCREATE VIEW v AS\nSELECT a.b AS b,  -- why\n"
                      "       'x  , y' AS c, a.d - 1 AS \"e f\", x.g AS h\nFROM t AS a;\n"};
   CHECK(create_view_sql(view) ==
-        "CREATE VIEW v AS SELECT a.b,'x  , y' AS c,a.d-1 AS \"e f\",x.g AS h FROM t AS a;");
+        "CREATE VIEW v AS SELECT a.b,'x  , y' AS c,a.d-1 AS \"e f\",x.g AS h FROM t a;");
 }
 
 TEST_CASE("a view's comment is read as its documentation") {
