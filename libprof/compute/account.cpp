@@ -1,6 +1,12 @@
 #include "libprof/compute/account.hpp"
 
 #include <algorithm>
+#include <deque>
+
+#include "libprof/compute/call_times.hpp"
+#include "libprof/compute/gpu_work.hpp"
+#include "libprof/read/columns/reader.hpp"
+#include "schema/gpu_kind.hpp"
 
 namespace gpuprof::compute {
 namespace {
@@ -15,21 +21,164 @@ std::string_view name_of(DeviceTime::Activity activity) {
   return "";
 }
 
+// A device in a window, which is open at the sides that are not given.
+class DeviceWindow {
+ public:
+  DeviceWindow(std::optional<std::int64_t> from, std::optional<std::int64_t> to)
+      : from_(from), to_(to) {}
+
+  void add(GpuWork work, bool communicates) {
+    if (from_ && work.end <= *from_) {
+      worked_before_ = true;
+    } else if (to_ && work.begin >= *to_) {
+      if (!next_) next_ = work;
+    } else {
+      worked_before_ |= from_ && work.begin < *from_;
+      if (from_) work.begin = std::max(work.begin, *from_);
+      if (to_) work.end = std::min(work.end, *to_);
+      if (!first_) first_ = work;
+      time_.add(work, communicates);
+    }
+  }
+
+  void finish(AccountWindow& window) {
+    time_.finish();
+    if (first_) window.add(time_.first(), time_.last());
+  }
+
+  // Idle time at the edges of the window is a gap if there is work on its other side.
+  void find_gaps(const AccountWindow& window) {
+    gaps_ = time_.gaps();
+    gap_count_ = time_.gap_count();
+    const std::int64_t begin = first_ ? time_.first() : window.last;
+    const auto add = [&](std::int64_t from, std::int64_t to, const std::optional<GpuWork>& behind,
+                         bool is_gap, std::int64_t& otherwise, auto place) {
+      if (to <= from) return;
+      if (!is_gap || !behind) {
+        otherwise = to - from;
+        return;
+      }
+      gaps_.insert(place(), {from, to, *behind, *behind});
+      ++gap_count_;
+    };
+    const auto front = [&] { return gaps_.begin(); };
+    const auto back = [&] { return gaps_.end(); };
+    if (!first_ && !next_) {
+      after_ = window.length();
+      return;
+    }
+    add(window.first, begin, first_ ? first_ : next_, worked_before_, before_, front);
+    if (first_) add(time_.last(), window.last, next_, true, after_, back);
+  }
+
+  std::span<const Gap> gaps() const { return gaps_; }
+
+  std::vector<AccountPart> account(HostCalls& calls, std::int64_t length) const {
+    const auto splits = calls.finish();
+    return account_of({.time = time_,
+                       .gaps = gaps_,
+                       .splits = splits,
+                       .functions = calls.functions(),
+                       .before = before_,
+                       .after = after_,
+                       .gap_count = gap_count_},
+                      length);
+  }
+
+ private:
+  std::optional<std::int64_t> from_, to_;
+  DeviceTime time_;
+  bool worked_before_ = false;           // before the window
+  std::optional<GpuWork> first_, next_;  // in the window, and after it
+  std::vector<Gap> gaps_;
+  std::int64_t gap_count_ = 0, before_ = 0, after_ = 0;
+};
+
+// Calls visit(domain, call) for all timed calls, domain by domain.
+void read_host_calls(store::Snapshot& snapshot, const std::function<void()>& check,
+                     const std::function<void(const HostCall&)>& visit) {
+  for (const auto& [domain, table] : CallTimes::sources) {
+    if (domain == CallTimes::internal) continue;
+    columns::Reader reader(snapshot,
+                           {.table = std::string(table),
+                            .columns = {"correlationId", "start", "end", "processId", "cbid"}});
+    reader.read([&, domain = domain](const columns::Chunk& chunk) {
+      check();
+      const auto correlation = chunk[0].int64s(), start = chunk[1].int64s(),
+                 end = chunk[2].int64s(), process = chunk[3].int64s(), cbid = chunk[4].int64s();
+      for (std::size_t row = 0; row < chunk.rows(); ++row) {
+        if (start[row] <= 0 || end[row] <= start[row]) continue;
+        visit({.process = process[row],
+               .begin = start[row],
+               .end = end[row],
+               .correlation = correlation[row],
+               .function = function_number(domain == CallTimes::driver, cbid[row])});
+      }
+    });
+  }
+}
+
 }  // namespace
 
-void RunWindow::add(std::int64_t begin, std::int64_t end) {
+std::unordered_set<std::int64_t> read_communication(store::Database& database) {
+  std::unordered_set<std::int64_t> ids;
+  auto names =
+      database.prepare("SELECT _id_, coalesce(short, demangled, value) FROM main.StringTable");
+  while (names.step()) {
+    if (schema::is_communication_kernel(names.text(1))) ids.insert(names.integer(0));
+  }
+  return ids;
+}
+
+Accounts read_accounts(store::Snapshot& snapshot, std::optional<std::int64_t> from,
+                       std::optional<std::int64_t> to, const std::function<void()>& check) {
+  const auto communication = read_communication(snapshot.database());
+  std::map<std::int64_t, DeviceWindow> devices;
+  read_gpu_work(snapshot, {.visit =
+                               [&](const GpuWork& work) {
+                                 devices.try_emplace(work.device, from, to)
+                                     .first->second.add(work, communication.contains(work.name));
+                               },
+                           .restart = [&] { devices.clear(); },
+                           .check = check});
+  Accounts accounts;
+  AccountWindow& window = accounts.window;
+  for (auto& [number, device] : devices) device.finish(window);
+  if (!from || !to) {
+    read_host_calls(snapshot, check,
+                    [&](const HostCall& call) { window.add(call.begin, call.end); });
+  }
+  window.first = from.value_or(window.first);
+  window.last = to.value_or(window.last);
+  if (window.first >= window.last) return accounts;
+  std::deque<HostCalls> hosts;
+  for (auto& [number, device] : devices) {
+    device.find_gaps(window);
+    hosts.emplace_back(device.gaps());
+  }
+  read_host_calls(snapshot, check, [&](const HostCall& call) {
+    for (HostCalls& host : hosts) host.add(call);
+  });
+  auto host = hosts.begin();
+  for (auto& [number, device] : devices) {
+    accounts.devices[number] = device.account(*host++, window.length());
+  }
+  return accounts;
+}
+
+void AccountWindow::add(std::int64_t begin, std::int64_t end) {
   first = std::min(first, begin);
   last = std::max(last, end);
 }
 
-std::vector<AccountPart> account_of(const DeviceFacts& device, const RunWindow& window) {
+std::vector<AccountPart> account_of(const DeviceFacts& device, std::int64_t length) {
   std::vector<AccountPart> parts;
   const auto add = [&](std::string_view what, std::int64_t cause, std::int64_t duration,
                        std::int64_t intervals) {
     if (duration != 0) parts.push_back({what, cause, duration, intervals});
   };
   const DeviceTime& time = device.time;
-  add("before", 0, time.first() - window.first, 1);
+  add("before", 0, device.before, 1);
   for (const auto& [doing, part] : time.parts()) {
     const auto [activity, direction] = doing;
     add(name_of(activity), activity == DeviceTime::Activity::copy ? direction : 0, part.duration,
@@ -38,15 +187,15 @@ std::vector<AccountPart> account_of(const DeviceFacts& device, const RunWindow& 
   std::int64_t in_calls = 0, calls = 0, no_call = 0, without_calls = 0, unknown = 0, known_gaps = 0;
   std::int64_t in_gaps = 0;
   for (std::size_t i = 0; i < device.gaps.size(); ++i) {
-    const std::int64_t length = device.gaps[i].length();
-    in_gaps += length;
+    const std::int64_t idle = device.gaps[i].length();
+    in_gaps += idle;
     if (const auto& split = device.splits[i]) {
       in_calls += split->in_calls;
-      no_call += length - split->in_calls;
-      without_calls += split->in_calls < length;
+      no_call += idle - split->in_calls;
+      without_calls += split->in_calls < idle;
       ++known_gaps;
     } else {
-      unknown += length;
+      unknown += idle;
     }
   }
   for (const auto& [function, total] : device.functions) {
@@ -57,8 +206,9 @@ std::vector<AccountPart> account_of(const DeviceFacts& device, const RunWindow& 
   add("call", 0, in_calls - calls, known_gaps);  // functions beyond those that are distinguished
   add("no call", 0, no_call, without_calls);
   add("unknown", 0, unknown, gaps - known_gaps);
-  add("short gap", 0, time.last() - time.first() - time.busy() - in_gaps, time.gap_count() - gaps);
-  add("after", 0, window.last - time.last(), 1);
+  add("short gap", 0, length - device.before - device.after - time.busy() - in_gaps,
+      device.gap_count - gaps);
+  add("after", 0, device.after, 1);
   return parts;
 }
 

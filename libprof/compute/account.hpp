@@ -1,43 +1,64 @@
-// The account of a device: where its time went, in parts that cover the run and do not overlap.
+// The account of a device: where its time went, in parts that cover a window and do not overlap.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "libprof/compute/device_time.hpp"
 #include "libprof/compute/host_calls.hpp"
+#include "libprof/store/scan.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::compute {
 
-// From the first call or GPU work of the run to the end of the last, in ns on CUPTI's clock.
-struct RunWindow {
+// In ns on CUPTI's clock. Of a run, it reaches from its first call or GPU work to the end of its
+// last.
+struct AccountWindow {
   std::int64_t first = INT64_MAX, last = INT64_MIN;
 
   void add(std::int64_t begin, std::int64_t end);
+  std::int64_t length() const { return last - first; }
 };
 
-// What is known of a device.
+// What is known of a device in a window.
 struct DeviceFacts {
   const DeviceTime& time;
   std::span<const Gap> gaps;
   std::span<const std::optional<HostCalls::Split>> splits;  // by gap
   const std::map<std::int64_t, HostCalls::Total>& functions;
+  std::int64_t before = 0, after = 0;  // its first and last work, ns
+  std::int64_t gap_count = 0;          // more than `gaps` if these are only the longest
 };
 
-// A row of DEVICE_ACCOUNT.
 struct AccountPart {
-  std::string_view what;   // its class
-  std::int64_t cause = 0;  // of a copy its direction; of a call the function, as in HostCall
+  std::string_view what;  // DEVICE_ACCOUNT.class
+  // Of a copy its direction, CUpti_ActivityMemcpyKind; of a call the function, as in HostCall, and
+  // 0 for those that are not distinguished; otherwise 0.
+  std::int64_t cause = 0;
   std::int64_t duration = 0;
   std::int64_t intervals = 0;
 };
 
-// The durations add up to the length of the window.
-std::vector<AccountPart> account_of(const DeviceFacts& device, const RunWindow& window);
+// The durations add up to `length`, that of the window.
+std::vector<AccountPart> account_of(const DeviceFacts& device, std::int64_t length);
+
+struct Accounts {
+  AccountWindow window;
+  std::map<std::int64_t, std::vector<AccountPart>> devices;  // all with timed work in the file
+};
+
+// Accounts for the time from `from` on and before `to`, by default for the run. Reads all GPU work
+// and API calls. `check` is called now and then and may throw.
+Accounts read_accounts(store::Snapshot& snapshot, std::optional<std::int64_t> from,
+                       std::optional<std::int64_t> to, const std::function<void()>& check);
+
+// StringTable ids of the names of kernels that communicate.
+std::unordered_set<std::int64_t> read_communication(store::Database& database);
 
 }  // namespace gpuprof::compute

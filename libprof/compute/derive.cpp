@@ -49,20 +49,10 @@ struct Device {
   std::map<std::int64_t, HostCalls::Total> functions;   // in all gaps
 };
 
-std::unordered_set<std::int64_t> read_communication(store::Database& database) {
-  std::unordered_set<std::int64_t> ids;
-  auto names =
-      database.prepare("SELECT _id_, coalesce(short, demangled, value) FROM main.StringTable");
-  while (names.step()) {
-    if (schema::is_communication_kernel(names.text(1))) ids.insert(names.integer(0));
-  }
-  return ids;
-}
-
 // The results, and where they are written.
 struct Found {
   std::map<std::int64_t, Device> devices;
-  RunWindow window;
+  AccountWindow window;
   std::unordered_set<std::int64_t> communication;  // kernels' names: StringTable ids
   LaunchShapes shapes;
   KernelTimes kernel_times;
@@ -173,12 +163,11 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index,
       }
       for (HostCalls& host : hosts) {
         for (std::size_t row = 0; row < chunk.rows(); ++row) {
-          host.add(
-              {.process = process[row],
-               .begin = start[row],
-               .end = end[row],
-               .correlation = correlation[row],
-               .function = static_cast<std::int64_t>(domain) << 32 | (cbid[row] & 0xffffffff)});
+          host.add({.process = process[row],
+                    .begin = start[row],
+                    .end = end[row],
+                    .correlation = correlation[row],
+                    .function = function_number(domain == CallTimes::driver, cbid[row])});
         }
       }
       if (index.empty()) return;
@@ -257,13 +246,19 @@ void Found::write_devices(store::Database& database) {
 void Found::write_account(store::Database& database) {
   store::Statement insert = fill(database, schema::tables::device_account);
   for (const auto& [number, device] : devices) {
-    for (const AccountPart& part :
-         account_of({device.time, device.gaps, device.splits, device.functions}, window)) {
-      const std::string_view domain = part.cause >> 32 == CallTimes::driver ? "driver" : "runtime";
+    const DeviceTime& time = device.time;
+    const DeviceFacts facts{.time = time,
+                            .gaps = device.gaps,
+                            .splits = device.splits,
+                            .functions = device.functions,
+                            .before = time.first() - window.first,
+                            .after = window.last - time.last(),
+                            .gap_count = time.gap_count()};
+    for (const AccountPart& part : account_of(facts, window.length())) {
       const bool of_call = part.what == "call" && part.cause != 0;
       insert.bind(1, number).bind(2, part.what);
-      insert.bind(3, of_call ? domain : std::string_view());
-      insert.bind(4, of_call ? part.cause & 0xffffffff : part.cause);
+      insert.bind(3, !of_call ? "" : is_of_driver(part.cause) ? "driver" : "runtime");
+      insert.bind(4, of_call ? cbid_of(part.cause) : part.cause);
       insert.bind(5, part.duration).bind(6, part.intervals).run();
     }
   }

@@ -26,6 +26,13 @@ struct HostCall {
   }
 };
 
+// HostCall.function of a function of CUDA's APIs, and back.
+constexpr std::int64_t function_number(bool driver, std::int64_t cbid) {
+  return std::int64_t{driver} << 32 | (cbid & 0xffffffff);
+}
+constexpr bool is_of_driver(std::int64_t function) { return function >> 32 != 0; }
+constexpr std::int64_t cbid_of(std::int64_t function) { return function & 0xffffffff; }
+
 // For the gaps of one device: how long the process whose work ended the gap was in which function,
 // and how long in none. While several of its calls are open, on several threads or nested, the one
 // that began first counts, so that the parts of a gap never exceed it. Used by one thread. Memory:

@@ -6,7 +6,6 @@
 #include "libprof/base/printable.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/report/bars.hpp"
-#include "libprof/report/output.hpp"
 #include "libprof/report/report_table.hpp"
 
 namespace gpuprof::report {
@@ -443,6 +442,12 @@ std::string out_of_memory_text(const Account& account) {
 void print_memory(const Account& account, std::ostream& out, const MemorySections& sections,
                   const ReportOptions& options) {
   Output output(out, options);
+  print_memory(account, output, sections, options);
+  output.finish();
+}
+
+void print_memory(const Account& account, Output& output, const MemorySections& sections,
+                  const ReportOptions& options) {
   const bool all = sections.none();
   if (output.keyed()) {
     std::vector<const memory::Table*> tables;
@@ -469,7 +474,6 @@ void print_memory(const Account& account, std::ostream& out, const MemorySection
     if (all) text.patterns();
     if (sections.timeline) text.timeline();
   }
-  output.finish();
 }
 
 }  // namespace gpuprof::report

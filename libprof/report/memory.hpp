@@ -6,6 +6,7 @@
 
 #include "libprof/compute/memory/tables.hpp"
 #include "libprof/report/options.hpp"
+#include "libprof/report/output.hpp"
 
 namespace gpuprof::report {
 
@@ -23,6 +24,9 @@ std::size_t points_of(const MemorySections& sections, Layout layout);
 std::string out_of_memory_text(const memory::Account& account);
 
 void print_memory(const memory::Account& account, std::ostream& out, const MemorySections& sections,
+                  const ReportOptions& options);
+// As a part of a document.
+void print_memory(const memory::Account& account, Output& output, const MemorySections& sections,
                   const ReportOptions& options);
 
 }  // namespace gpuprof::report

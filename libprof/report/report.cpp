@@ -200,6 +200,7 @@ Collected collected_for(const ReportOptions& options) {
     all.pc_samples |= report->collected.pc_samples;
     all.pm_samples |= report->collected.pm_samples;
     all.sass_metrics |= report->collected.sass_metrics;
+    all.memory |= report->collected.memory;
   }
   return all;
 }

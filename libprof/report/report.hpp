@@ -56,6 +56,7 @@ struct Collected {
   bool pc_samples = false;
   bool pm_samples = false;
   bool sass_metrics = false;
+  bool memory = false;  // as with --track-memory
 };
 
 struct Report {

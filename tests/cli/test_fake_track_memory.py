@@ -59,6 +59,18 @@ class TrackMemory(FakeTest):
             0,
         )
 
+    def test_summary_of_the_run(self):
+        """--print-memory-summary records what --track-memory does, and prints what gpuprof memory does."""
+        run = self.profile("memory", options=["--print-memory-summary"], check=0)
+        self.assertGreater(len(self.calls()), 8)
+        later = subprocess.run([GPUPROF, "memory", self.output], capture_output=True, text=True,
+                               timeout=120, check=True)  # fmt: skip
+        lines = later.stdout.splitlines()
+        self.assertGreater(len(lines), 10)
+        printed = run.stderr.splitlines()
+        first = printed.index(lines[0])
+        self.assertEqual(printed[first : first + len(lines)], lines)
+
     def test_peaks_are_exact_and_mapped_memory_outlives_its_handle(self):
         self.track()
         tables = self.tables()

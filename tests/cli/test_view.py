@@ -252,6 +252,7 @@ class View(Profiles):
                 "differences",
                 "sql",
                 "untimed",
+                "account",
             ):
                 for _ in range(60):
                     words = {name: chance.choice(numbers).replace(" ", "%20") for name in
@@ -404,6 +405,37 @@ class View(Profiles):
             code, errors = server.end()
             self.assertEqual(code, 0)
             self.assertIn("gpuprof: ", errors)
+
+    def test_account(self):
+        """The rows of a GPU add up to the time, and are what gpuprof account prints."""
+        for name in ("streams_graph", "torch_step"):
+            profile = self.profiles[name]
+            with self.subTest(name), serving(profile) as server:
+                run = server.get("run")
+                middle = (run["begin"] + run["end"]) // 2
+                for words in (
+                    {},
+                    {"from": run["begin"], "to": middle},
+                    {"from": middle, "to": middle + 1000},
+                ):
+                    answer = server.get("account", **words)
+                    options = [f"--{word}={at}ns" for word, at in words.items()]
+                    asked = [GPUPROF, "account", profile, "--json", *options]
+                    printed = subprocess.run(
+                        asked, capture_output=True, check=True, timeout=60
+                    ).stdout
+                    (table,) = json.loads(printed)["tables"]
+                    found = [
+                        [gpu["id"], row["class"], row["cause"] or None, row["duration"], row["intervals"]]
+                        for gpu in answer["gpus"] for row in gpu["rows"]
+                    ]  # fmt: skip
+                    keys = "device_id", "class", "cause", "duration_ns", "intervals"
+                    self.assertEqual(found, [[row[key] for key in keys] for row in table["rows"]])
+                    for gpu in answer["gpus"]:
+                        whole = sum(row["duration"] for row in gpu["rows"])
+                        self.assertEqual(whole, answer["time"])
+                    if words:
+                        self.assertEqual(answer["time"], words["to"] - words["from"])
 
     def test_work_without_times_is_listed(self):
         forged = self.folder / "untimed.db"

@@ -13,6 +13,7 @@ namespace gpuprof::app {
   X(replay_command)         \
   X(info_command)           \
   X(query_command)          \
+  X(account_command)        \
   X(memory_command)         \
   X(timeline_command)       \
   X(annotate_command)       \

@@ -49,6 +49,7 @@ class Parser {
     if (!importing() && collected.pc_samples) turn_pc_sampling_on(options_);
     if (!importing() && collected.pm_samples) options_.pm.on = true;
     if (!importing() && collected.sass_metrics) turn_sass_metrics_on(options_);
+    if (!importing() && collected.memory) options_.trace.memory = true;
     if (!done_) {
       options_.application.assign(words_.begin() + static_cast<std::ptrdiff_t>(at_), words_.end());
       check();

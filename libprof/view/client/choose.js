@@ -1,10 +1,10 @@
 // @ts-check
 // What the user chooses, and what the panel says about it.
-import {count, percent, time, value} from './format.js';
+import {count, percent, share, time, value} from './format.js';
 import {rowHeight, ruler} from './draw.js';
 import {source} from './source.js';
 import {arrowsOf, linkButtons} from './links.js';
-import {differences, list, make, sections, statistics} from './panel.js';
+import {bar, button, differences, list, make, sections, statistics, table} from './panel.js';
 import {beside, firstInView} from './walk.js';
 import {get, remember, state} from './state.js';
 import {groupsOf, itemAt, itemOf, layout, nameOf, painter, pieceAt, redraw, scrollTo, show, showAround, showAt, tilesOf} from './timeline.js';
@@ -75,7 +75,24 @@ async function goAlong(from, to) {
   if (document.activeElement === document.body) (get('panel').querySelector('button') ?? get('canvas')).focus();
 }
 
+const accountColors = {compute: '#3b82c4', communication: '#c2483d', copy: '#d08a2e', set: '#e0b060'};
+
+// The answer `account` as elements.
+function accounts(answer) {
+  const parts = answer.gpus.flatMap(({name, rows}) => [
+    make('h2', name), bar(rows.map(row => [row.words, row.duration, accountColors[row.class] ?? '#8b949e']), answer.time),
+    table(['it', 'time', 'share', 'intervals'],
+          rows.map(row => [row.words, time(row.duration), share(row.duration, answer.time), count(row.intervals)])),
+    make('p', `In all ${time(answer.time)}.`, 'key')]);
+  return parts.length ? parts : [make('p', 'No GPU work that has times.')];
+}
+
 function tellOf(title, from, to, most, above = [], all = false) {
+  if (!source.isPair && !get('data')) {  // a report's page has no file to ask
+    const words = all ? {} : {from, to};
+    above = [...above, button('Where the time of each GPU went',
+                              () => tell(title, source.ask('account', 0, words), accounts, above))];
+  }
   if (!source.isPair) return tell(title, source.statistics(from, to), answer => statistics(answer, most, all), above);
   return tell(title, source.differences(from, to), answer => differences(answer, source.titles, 2 * most, all), above);
 }

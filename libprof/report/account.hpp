@@ -1,0 +1,48 @@
+// Where the time of each GPU went. For gpuprof account and the viewer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "libprof/read/window.hpp"
+#include "libprof/report/options.hpp"
+#include "libprof/store/sqlite.hpp"
+
+namespace gpuprof::report {
+
+// A row of an account, as the view account has it.
+struct AccountRow {
+  std::string what, cause;
+  std::int64_t duration = 0;  // ns
+  std::int64_t intervals = 0;
+};
+
+struct GpuAccount {
+  std::int64_t id = 0;
+  std::string name;
+  std::vector<AccountRow> rows;  // longest first; they add up to the time
+};
+
+struct TimeAccount {
+  std::int64_t begin = 0;  // ns after the run's zero
+  std::int64_t time = 0;   // ns
+  std::vector<GpuAccount> gpus;
+};
+
+// By default for the run, from its first call or GPU work to the end of its last. `check` is called
+// now and then and may throw.
+TimeAccount read_account(store::Database& database, const reading::Moment& from,
+                         const reading::Moment& to, const std::function<void()>& check);
+// The same for a window on the clock of the records.
+TimeAccount read_account(store::Database& database, const reading::Window& window,
+                         const std::function<void()>& check);
+
+// What the GPU did, as what follows its name: "was idle, the host in cudaFree".
+std::string words_of(const AccountRow& row);
+
+void print_account(const TimeAccount& account, std::ostream& out, const ReportOptions& options);
+
+}  // namespace gpuprof::report

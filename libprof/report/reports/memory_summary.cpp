@@ -1,0 +1,29 @@
+// When most memory was allocated, by whom, and what was not released; as gpuprof memory prints it.
+#include "libprof/report/all_reports.hpp"
+#include "libprof/report/memory.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+void print_memory_summary(Session& session) {
+  const memory::Account account =
+      memory::account(session, {}, [&] { session.progress("reading allocations"); });
+  print_memory(account, session.output(), {}, session.options());
+}
+
+}  // namespace
+
+extern const Report memory_summary{
+    .option = "print-memory-summary",
+    .help =
+        "Memory of the GPUs: when most was allocated, by whom, and what was not released\n"
+        "gpuprof memory FILE has more.",
+    .ours = true,
+    .phase = Phase::extra,
+    .order = 7,
+    .top = true,
+    .collected = {.memory = true},
+    .does = Printer{print_memory_summary},
+};
+
+}  // namespace gpuprof::report

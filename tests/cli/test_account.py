@@ -1,0 +1,185 @@
+"""gpuprof account: for the run and for any window, the same as brute force finds in the tables."""
+
+import collections
+import csv
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+
+GPUPROF = os.environ.get("GPUPROF", "")
+SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
+CAPTURES = "vector_add", "torch_step", "two_processes", "streams_graph"
+WORK = """
+SELECT deviceId, {}, start, "end", processId FROM CUPTI_ACTIVITY_KIND_{} WHERE 0 < start AND start < "end"
+"""
+KINDS = (
+    ("(SELECT value LIKE '%nccl%' FROM StringTable AS s WHERE s._id_ = name)", "CONCURRENT_KERNEL"),
+    ("2 + copyKind", "MEMCPY"),
+    ("1000", "MEMSET"),
+)
+
+
+def account(*words):
+    return subprocess.run([GPUPROF, "account", *map(str, words)], capture_output=True, text=True,
+                          encoding="utf-8", timeout=120, check=False)  # fmt: skip
+
+
+class Run:
+    def __init__(self, path):
+        database = sqlite3.connect(path)
+        self.work = [row for kind in KINDS for row in database.execute(WORK.format(*kind))]
+        self.calls = [
+            (begin, -end, domain == "DRIVER", name, process)
+            for domain in ("RUNTIME", "DRIVER")
+            for begin, end, name, process in database.execute(
+                f"""SELECT c.start, c."end", n.name, c.processId FROM CUPTI_ACTIVITY_KIND_{domain} AS c
+                    JOIN API_NAME AS n ON n.domain = '{domain.lower()}' AND n.cbid = c.cbid
+                    WHERE 0 < c.start AND c.start < c."end" """
+            )
+        ]
+        self.copies = dict(
+            database.execute(
+                "SELECT value, name FROM ENUM_NAME WHERE enum = 'CUpti_ActivityMemcpyKind'"
+            )
+        )
+        (self.zero,) = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()
+        self.zero = int(self.zero)
+        self.view = database.execute(
+            "SELECT device_id, class, cause, duration_ms, intervals FROM account"
+        ).fetchall()
+        database.close()
+        times = [time for row in self.work for time in row[2:4]]
+        times += [time for call in self.calls for time in (call[0], -call[1])]
+        self.first, self.last = min(times), max(times)
+
+    def expected(self, device, begin, end):
+        """{(class, cause): ns}"""
+        work = sorted(row[1:] for row in self.work if row[0] == device)
+        times = {time for row in work for time in row[1:3]}
+        times |= {time for call in self.calls for time in (call[0], -call[1])}
+        times = sorted({begin, end, *(time for time in times if begin < time < end)})
+        first, last = min(row[1] for row in work), max(row[2] for row in work)
+        found = collections.Counter()
+        for now, until in zip(times, times[1:]):
+            running = [what for what, start, stop, _ in work if start <= now < stop]
+            if running:
+                what = min(running)
+                key = (
+                    ("compute", None) if what == 0
+                    else ("communication", None) if what == 1
+                    else ("set", None) if what == 1000
+                    else ("copy", self.copies[what - 2])
+                )  # fmt: skip
+            elif now < first or now >= last:
+                key = "before" if now < first else "after", None
+            else:
+                # The next work's process is the one that the GPU waited for.
+                process = min((start, what, its) for what, start, _, its in work if start > now)[2]
+                calls = [
+                    call for call in self.calls if call[4] == process and call[0] <= now < -call[1]
+                ]
+                key = ("call", re.sub("_.*", "", min(calls)[3])) if calls else ("no call", None)
+            found[key] += until - now
+        return dict(found)
+
+
+@unittest.skipUnless(GPUPROF, "GPUPROF is not set")
+class Account(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="account-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.profiles = {name: cls.folder / f"{name}.sqlite" for name in CAPTURES}
+        for name, profile in cls.profiles.items():
+            capture = SOURCE / f"tests/captures/{name}.gpcap"
+            subprocess.run([GPUPROF, "replay", "-q", "-o", profile, capture], check=True)
+
+    def rows(self, name, *options):
+        ran = account(self.profiles[name], "--json", *options)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        (table,) = json.loads(ran.stdout)["tables"]
+        return table["rows"]
+
+    def check(self, run, rows, begin, end):
+        devices = {row["device_id"] for row in rows}
+        self.assertEqual(devices, {row[0] for row in run.work})
+        for device in devices:
+            mine = [row for row in rows if row["device_id"] == device]
+            self.assertEqual(sum(row["duration_ns"] for row in mine), end - begin)
+            self.assertAlmostEqual(sum(row["share"] for row in mine), 1, delta=1e-4)
+            found = {(row["class"], row["cause"]): row["duration_ns"] for row in mine}
+            self.assertEqual(found, run.expected(device, begin, end))
+            self.assertTrue(all(row["intervals"] > 0 for row in mine))
+
+    def test_of_the_run(self):
+        for name, profile in self.profiles.items():
+            with self.subTest(name):
+                run, rows = Run(profile), self.rows(name)
+                self.check(run, rows, run.first, run.last)
+                stored = {row[:3]: (round(row[3] * 1e6), row[4]) for row in run.view}
+                self.assertEqual(
+                    {(row["device_id"], row["class"], row["cause"]): (row["duration_ns"], row["intervals"])
+                     for row in rows}, stored)  # fmt: skip
+
+    def test_of_any_window(self):
+        chance = random.Random(33)
+        for name, profile in self.profiles.items():
+            run = Run(profile)
+            edges = [time for row in run.work for time in row[2:4]]
+            for number in range(12):
+                if number % 3 == 0:  # from or to where something begins or ends
+                    begin, end = sorted(chance.sample(edges, 2))
+                else:
+                    begin = chance.randrange(run.first, run.last)
+                    end = begin + chance.randrange(1, (run.last - run.first) // 10 ** (number % 4))
+                with self.subTest(name, begin=begin - run.zero, end=end - run.zero):
+                    if begin < end:
+                        window = "--from", f"{begin - run.zero}ns", "--to", f"{end - run.zero}ns"
+                        self.check(run, self.rows(name, *window), begin, end)
+
+    def test_half_a_window(self):
+        run = Run(self.profiles["vector_add"])
+        middle = (run.first + run.last) // 2
+        at = f"{middle - run.zero}ns"
+        self.check(run, self.rows("vector_add", "--from", at), middle, run.last)
+        self.check(run, self.rows("vector_add", "--to", at), run.first, middle)
+
+    def test_text_and_csv(self):
+        profile = self.profiles["vector_add"]
+        text = account(profile).stdout.splitlines()
+        self.assertRegex(text[0], r"^NVIDIA H200 \(0\), [0-9.]+m?s from .* on:$")
+        self.assertEqual(text[1].split()[:3], ["Share", "Time", "Intervals"])
+        self.assertRegex(text[-1], r"100\.00% .* in all$")
+        rows = list(csv.DictReader(account(profile, "--csv").stdout.splitlines()))
+        self.assertEqual(
+            [(row["class"], int(row["duration_ns"])) for row in rows],
+            [(row["class"], row["duration_ns"]) for row in self.rows("vector_add")],
+        )
+        self.assertEqual(len(text), len(rows) + 3)
+
+    def test_a_run_without_work(self):
+        empty = self.folder / "empty.sqlite"
+        subprocess.run([GPUPROF, "-q", "-o", empty, "true"], check=True)
+        ran = account(empty)
+        self.assertEqual(ran.returncode, 0)
+        self.assertIn("nothing to account for", ran.stdout)
+        self.assertEqual(account(empty, "--csv").stdout.count("\n"), 1)
+
+    def test_wrong_words(self):
+        profile = self.profiles["vector_add"]
+        for words in (["--csv", "--json"], ["--from", "x"], ["--nvtx", "nothing has this name"]):
+            ran = account(profile, *words)
+            self.assertNotEqual(ran.returncode, 0, words)
+            self.assertEqual(ran.stdout, "")
+            self.assertIn("gpuprof: ", ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
