@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "libprof/base/clock.hpp"
 #include "libprof/base/crc32c.hpp"
 #include "libprof/collect/cubin.hpp"
+#include "libprof/collect/keep_errno.hpp"
 #include "schema/activity/code.hpp"
 
 namespace gpuprof::collect {
@@ -102,8 +104,24 @@ void Buffers::unwanted(const std::byte* buffer, std::size_t used) {
   arena_.give_back(arena_.completed(buffer), used);
 }
 
+void Buffers::flush_after_wait() {
+  constexpr std::int64_t share = 100;
+  const std::int64_t begin = clock_ns(CLOCK_MONOTONIC);
+  if (begin < next_flush_after_wait_.load(std::memory_order_relaxed)) return;
+  const KeepErrno keep;
+  const std::unique_lock lock(flushing_, std::try_to_lock);
+  if (!lock.owns_lock() || !channel_.flows()) return;
+  flush_locked(0);
+  const std::int64_t end = clock_ns(CLOCK_MONOTONIC);
+  next_flush_after_wait_.store(end + share * (end - begin), std::memory_order_relaxed);
+}
+
 void Buffers::flush(std::uint32_t flags) {
   const std::lock_guard lock(flushing_);
+  flush_locked(flags);
+}
+
+void Buffers::flush_locked(std::uint32_t flags) {
   cupti_.try_("cuptiActivityFlushAll", cupti_.cuptiActivityFlushAll(flags));
   const std::lock_guard packing(packing_);
   delivery_->take_calls();

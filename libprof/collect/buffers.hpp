@@ -8,6 +8,7 @@
 
 #include <cupti.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -62,6 +63,10 @@ class Buffers {
   // the buffers of this flush to be delivered but not for those of another, and the last flush must
   // not overtake one started by our thread.
   void flush(std::uint32_t flags);
+  // Called by the target's thread that has waited for the GPU: what ran until then is complete, but
+  // CUPTI has not written its times yet, and the program may end without notice. Does nothing if
+  // that would take more than a hundredth of the time, or would have to wait.
+  void flush_after_wait();
 
   // Records which kernel a launch is for, in case the kernel's record dies with the process.
   void note_launch(const char* name, std::uint32_t correlation_id) {
@@ -99,6 +104,7 @@ class Buffers {
 
  private:
   std::uint64_t sum_of_cubin(const void* cubin, std::size_t size);
+  void flush_locked(std::uint32_t flags);  // under flushing_
   // Call these under packing_.
   void note_packed();
   void add_functions(std::uint32_t context, const CUpti_ModuleResourceData& module);
@@ -109,8 +115,9 @@ class Buffers {
   Arena arena_;
   CallRecords calls_{arena_};
   std::unique_ptr<LaunchNames> launch_names_;
-  std::mutex flushing_;  // held while CUPTI flushes
-  std::mutex packing_;   // guards the members below; held while a batch is sent
+  std::mutex flushing_;                                 // held while CUPTI flushes
+  std::atomic<std::int64_t> next_flush_after_wait_{0};  // CLOCK_MONOTONIC, ns
+  std::mutex packing_;  // guards the members below; held while a batch is sent
   std::unique_ptr<PayloadSchemas> payload_schemas_;
   std::unique_ptr<LiveStrings> strings_;
   std::unique_ptr<Packer> packer_;

@@ -95,6 +95,7 @@ struct CallRecords::Thread {
   std::uint32_t depth = 0;
   std::array<Open, most_open> open{};
   Open wait{};
+  bool waited = false;  // in the call that is open
 };
 
 constinit thread_local CallRecords::Thread CallRecords::thread_;
@@ -141,7 +142,7 @@ void CallRecords::enter(CUpti_CallbackDomain domain, CUpti_CallbackId id,
   thread.open[thread.depth++] = {runtime, id, call.correlationId, now()};
 }
 
-void CallRecords::exit(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+bool CallRecords::exit(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                        const CUpti_CallbackData& call) {
   Thread& thread = here();
   const bool runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
@@ -151,7 +152,7 @@ void CallRecords::exit(CUpti_CallbackDomain domain, CUpti_CallbackId id,
     if (open.id == id && open.runtime == runtime && open.correlation == call.correlationId) break;
     --at;
   }
-  if (at == 0) return;
+  if (at == 0) return false;
   thread.depth = at - 1;
   CUpti_ActivityAPI record{};
   record.kind = runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
@@ -163,6 +164,11 @@ void CallRecords::exit(CUpti_CallbackDomain domain, CUpti_CallbackId id,
   record.correlationId = call.correlationId;
   record.returnValue = result_of(call);
   add(thread, record);
+  return ends_waiting(thread);
+}
+
+bool CallRecords::ends_waiting(Thread& thread) {
+  return thread.depth == 0 && std::exchange(thread.waited, false);
 }
 
 void CallRecords::enter_wait(CUpti_CallbackId id, const CUpti_CallbackData& call) {
@@ -170,10 +176,10 @@ void CallRecords::enter_wait(CUpti_CallbackId id, const CUpti_CallbackData& call
   if (!thread.left_out) thread.wait = {false, id, call.correlationId, now()};
 }
 
-void CallRecords::exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+bool CallRecords::exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   Thread& thread = here();
   const Thread::Open open = std::exchange(thread.wait, {});
-  if (open.start == 0 || open.id != id || open.correlation != call.correlationId) return;
+  if (open.start == 0 || open.id != id || open.correlation != call.correlationId) return false;
   const WaitedFor wait = what_waits(id, call.functionParams);
   CUpti_ActivitySynchronization2 record{};
   record.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
@@ -194,6 +200,8 @@ void CallRecords::exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call)
   }
   record.returnValue = result_of(call);
   add(thread, record);
+  thread.waited |= wait.type != CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
+  return ends_waiting(thread);
 }
 
 template <class Record>

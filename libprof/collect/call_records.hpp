@@ -63,11 +63,13 @@ class CallRecords {
   // A call begins or returns. A driver call that a recorded runtime call makes is a part of it and
   // has no record.
   void enter(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
-  void exit(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
+  // exit() and exit_wait() return true where the outermost call of the thread ends in which it has
+  // waited for the GPU.
+  bool exit(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
   // A driver call that waits begins or returns. The wait has a record of its own, also where a
   // runtime call makes the driver call.
   void enter_wait(CUpti_CallbackId id, const CUpti_CallbackData& call);
-  void exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call);
+  bool exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call);
 
  private:
   struct Thread;
@@ -75,6 +77,7 @@ class CallRecords {
   static void thread_ends(void* records) noexcept;
   // The state of the calling thread.
   Thread& here();
+  static bool ends_waiting(Thread& thread);
   // Adds a record to the thread's slot. If there is no slot, it is lost, and counted.
   template <class Record>
   void add(Thread& thread, const Record& record);

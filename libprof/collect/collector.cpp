@@ -89,8 +89,9 @@ void Collector::on_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
   const bool enters = call.callbackSite == CUPTI_API_ENTER;
   CallRecords& records = buffers_.calls();
   if (!enters) {
-    if (uses & Subscription::waits) records.exit_wait(id, call);
-    if (uses & Subscription::recorded) records.exit(domain, id, call);
+    bool waited = uses & Subscription::waits && records.exit_wait(id, call);
+    if (uses & Subscription::recorded) waited |= records.exit(domain, id, call);
+    if (waited) flush_after_wait();
   }
   if (uses & Subscription::handled) on_handled_call(domain, id, call);
   if (enters) {
@@ -255,6 +256,11 @@ void Collector::between_launches(Calls&& calls) {
 
 void Collector::flush(std::uint32_t flags) {
   between_launches([&] { buffers_.flush(flags); });
+}
+
+void Collector::flush_after_wait() {
+  const auto by_context = by_context_.use();
+  if (!by_context || !by_context->by_launch()) buffers_.flush_after_wait();
 }
 
 bool Collector::listen(int timeout_ms) {

@@ -128,6 +128,7 @@ class Collector {
   template <class Calls>
   void between_launches(Calls&& calls);
   void flush(std::uint32_t flags);
+  void flush_after_wait();
   // Waits until the launcher sends or accepts something, and handles it. false: timed out.
   bool listen(int timeout_ms);
   void look_for_driver();

@@ -66,6 +66,10 @@ class Endings(FakeTest):
     def test__exit(self):
         self.ends("_exit", 9)
 
+    def test__exit_after_a_wait(self):
+        """What the program has waited for has its times, though it ends without notice."""
+        self.ends("waited", 14, times=True)
+
     def test_sigkill(self):
         self.ends("sigkill", 128 + signal.SIGKILL)
 

@@ -185,6 +185,34 @@ TEST_CASE_METHOD(CallRecordsTest, "a wait has a record of its own") {
   CHECK(calls().size() == 1);
 }
 
+TEST_CASE_METHOD(CallRecordsTest, "the outermost call in which a thread waited is known") {
+  cupti.cuptiGetStreamIdEx = [](CUcontext, CUstream, std::uint8_t, std::uint32_t* id) {
+    *id = 7;
+    return CUPTI_SUCCESS;
+  };
+  const auto call = [](std::uint32_t correlation) {
+    CUpti_CallbackData data{};
+    data.correlationId = correlation;
+    return data;
+  };
+  const auto waits = [&](CUpti_CallbackId id, const void* params) {
+    records.enter_wait(id, call(9));
+    return records.exit_wait(id, call(9));
+  };
+  constexpr CUpti_CallbackId of_context = CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize;
+  CHECK(waits(of_context, nullptr));  // calls are not recorded
+  records.enter(runtime, malloc_id, call(1));
+  CHECK_FALSE(waits(of_context, nullptr));
+  CHECK(records.exit(runtime, malloc_id, call(1)));
+  records.enter(runtime, malloc_id, call(2));
+  CHECK_FALSE(records.exit(runtime, malloc_id, call(2)));
+  records.enter(driver, of_context, call(3));
+  CHECK_FALSE(waits(of_context, nullptr));
+  CHECK(records.exit(driver, of_context, call(3)));
+  cuStreamWaitEvent_params for_event{nullptr, reinterpret_cast<CUevent>(0x2000), 0};
+  CHECK_FALSE(waits(CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent, &for_event));
+}
+
 TEST_CASE_METHOD(CallRecordsTest, "half a call has no record") {
   exit(runtime, malloc_id, 1);
   enter(runtime, malloc_id, 2);

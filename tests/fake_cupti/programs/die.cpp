@@ -23,6 +23,10 @@ int main(int argc, char** argv) {
   if (how == "return") return 7;
   if (how == "exit") std::exit(8);
   if (how == "_exit") _exit(9);
+  if (how == "waited") {
+    fake_synchronize();
+    _exit(14);
+  }
   if (how == "quick_exit") std::quick_exit(10);
   if (how == "sigkill") raise(SIGKILL);
   if (how == "segfault") {
