@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 #include "libprof/base/error.hpp"
@@ -94,6 +95,12 @@ HelperProcess::~HelperProcess() {
     std::this_thread::sleep_for(milliseconds(5));
   }
   if (watch_ >= 0) close(watch_);
+  if (status_) return;
+  // A large process takes long to die. Somebody has to wait for it, or it remains as a zombie.
+  try {
+    std::thread([process = process_] { waitpid(process, nullptr, 0); }).detach();
+  } catch (const std::system_error&) {
+  }
 }
 
 bool HelperProcess::ended() {
