@@ -120,7 +120,6 @@ function(gpuprof_catch_tests folder)
     set(_name ${GPUPROF_TEST_PREFIX}${folder}.${_stem})
     add_test(NAME ${_name} COMMAND ${_target} --filenames-as-tags ${GPUPROF_CATCH2_OPTIONS} ${_chosen})
     set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT 600 COST ${_cost}
-                         FIXTURES_REQUIRED "${GPUPROF_TEST_FIXTURE}"
                          ENVIRONMENT "${GPUPROF_TEST_ENVIRONMENT}")
   endforeach()
 endfunction()
@@ -154,7 +153,6 @@ function(gpuprof_python_tests folder)
              WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
     gpuprof_test_cost(${_file} 10 _cost)
     set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT 900 COST ${_cost}
-                         FIXTURES_REQUIRED "${GPUPROF_TEST_FIXTURE}"
                          ENVIRONMENT "${GPUPROF_PYTHON_TEST_ENVIRONMENT}" SKIP_RETURN_CODE 77)
   endforeach()
 endfunction()
