@@ -149,10 +149,9 @@ inline constexpr Column device_account_columns[]{
            "10,000 longest, before = its first work, after = its last"),
     stored("domain", Type::text, "of a call: API_NAME.domain; otherwise empty"),
     stored("cause", Type::i64,
-           "of a copy: enum CUpti_ActivityMemcpyKind; of a call: API_NAME.cbid, 0 = others; "
-           "otherwise 0"),
+           "of a copy: enum CUpti_ActivityMemcpyKind; of a call: API_NAME.cbid, 0 = others"),
     stored("duration", Type::i64, "[ns] how long"),
-    stored("intervals", Type::i64, "[count] how often, or in how many gaps"),
+    stored("intervals", Type::i64, "[count] how often; of a call, in how many gaps"),
 };
 inline constexpr Table device_account{
     .name = "DEVICE_ACCOUNT",

@@ -6,7 +6,7 @@
 #include "libprof/compute/call_times.hpp"
 #include "libprof/compute/gpu_work.hpp"
 #include "libprof/read/columns/reader.hpp"
-#include "schema/gpu_kind.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::compute {
 namespace {

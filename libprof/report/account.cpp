@@ -1,9 +1,12 @@
 #include "libprof/report/account.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
+#include <utility>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/compute/account.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
@@ -52,6 +55,9 @@ void print_keyed(const TimeAccount& account, Output& output) {
   }
 }
 
+// Text sums up the functions in which the host was for less than this.
+constexpr double least_percent_of_a_call = 0.1;
+
 void print_text(const TimeAccount& account, Output& output) {
   if (account.gpus.empty()) {
     output.line("No GPU work has times there: there is nothing to account for.");
@@ -66,14 +72,26 @@ void print_text(const TimeAccount& account, Output& output) {
                  {.heading = "Time", .width = 11, .quantity = Quantity::time},
                  {.heading = "Intervals", .width = 11, .quantity = Quantity::count},
                  {.heading = "The GPU"}});
-    std::int64_t all = 0;
-    for (const AccountRow& row : gpu.rows) {
-      const Cell cells[]{percent_of(row, account), row.duration, row.intervals, words_of(row)};
+    const auto print = [&](const AccountRow& row, const std::string& words) {
+      const Cell cells[]{percent_of(row, account), row.duration,
+                         row.intervals > 0 ? Cell(row.intervals) : Cell(), words};
       table.row(cells);
-      all += row.duration;
+    };
+    AccountRow all, others;
+    std::int64_t functions = 0;
+    for (const AccountRow& row : gpu.rows) {
+      all.duration += row.duration;
+      if (row.what != "call" || percent_of(row, account) >= least_percent_of_a_call) {
+        print(row, words_of(row));
+        continue;
+      }
+      others.duration += row.duration;
+      ++functions;
     }
-    const Cell cells[]{100.0, all, {}, std::string("in all")};
-    table.row(cells);
+    if (functions > 0) {
+      print(others, "was idle, the host in " + count_of(functions, "other function"));
+    }
+    print(all, "in all");
   }
 }
 
@@ -117,7 +135,19 @@ TimeAccount read_account(store::Database& database, const reading::Window& windo
   reading::Names names(database, reading::NameStyle::compatible);
   for (const auto& [id, parts] : accounts.devices) {
     GpuAccount& gpu = account.gpus.emplace_back(GpuAccount{.id = id, .name = names.device(id)});
-    for (const compute::AccountPart& part : parts) gpu.rows.push_back(row_of(part, names));
+    for (const compute::AccountPart& part : parts) {
+      AccountRow row = row_of(part, names);
+      // A function may have several numbers: cuDeviceGetUuid and cuDeviceGetUuid_v2.
+      const auto same = std::ranges::find_if(gpu.rows, [&](const AccountRow& other) {
+        return other.what == row.what && other.cause == row.cause;
+      });
+      if (same == gpu.rows.end()) {
+        gpu.rows.push_back(std::move(row));
+      } else {
+        same->duration += row.duration;
+        same->intervals += row.intervals;
+      }
+    }
     std::ranges::stable_sort(gpu.rows, std::greater{}, &AccountRow::duration);
   }
   return account;

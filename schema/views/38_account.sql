@@ -21,10 +21,11 @@ SELECT a.deviceId AS device_id,
                                                     instr(ltrim(n.name, '_') || '_', '_') - 1)
                            FROM API_NAME AS n WHERE n.domain = a.domain AND n.cbid = a.cause)
        END AS cause,
-       a.duration / 1e6 AS duration_ms,
-       a.duration * 1.0 / (SELECT sum(w.duration) FROM DEVICE_ACCOUNT AS w
+       sum(a.duration) / 1e6 AS duration_ms,
+       sum(a.duration) * 1.0 / (SELECT sum(w.duration) FROM DEVICE_ACCOUNT AS w
                            WHERE w.deviceId = a.deviceId) AS share,
-       a.intervals AS intervals
+       sum(a.intervals) AS intervals
 FROM DEVICE_ACCOUNT AS a
+GROUP BY 1, 2, 3
 UNION ALL
 {types};

@@ -1726,9 +1726,9 @@ class Tables:
     deviceId: the device
     class: compute; communication = NCCL's kernels alone; copy; set; and idle: call = the host was in one, no call, unknown = its calls are not recorded, short gap = not among the 10,000 longest, before = its first work, after = its last
     domain: of a call: API_NAME.domain; otherwise empty
-    cause: of a copy: enum CUpti_ActivityMemcpyKind; of a call: API_NAME.cbid, 0 = others; otherwise 0
+    cause: of a copy: enum CUpti_ActivityMemcpyKind; of a call: API_NAME.cbid, 0 = others
     duration (ns): how long
-    intervals (count): how often, or in how many gaps
+    intervals (count): how often; of a call, in how many gaps
     """
     LAUNCH_SHAPE: Table
     r"""What CUDA's occupancy calculator says of launches, one row for all that are alike in what it looks at. The view kernels has it for each kernel.
