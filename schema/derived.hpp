@@ -21,9 +21,7 @@ inline constexpr Column launch_range_columns[]{
 };
 inline constexpr Table launch_range{
     .name = "LAUNCH_RANGE",
-    .doc =
-        "Calls that asked for work of a GPU, with the NVTX range they were made in. Views of that "
-        "work have its name and path.",
+    .doc = "The NVTX ranges in which calls asked for work of a GPU.",
     .columns = launch_range_columns,
     .origin = Origin::computed,
     .key = "correlationId"};
@@ -270,15 +268,14 @@ inline constexpr Column occupancy_time_columns[]{
     stored("launches", Type::i64, "[count] launches"),
     stored("total", Type::i64, "[ns] sum of their durations; NULL = none has times"),
 };
-inline constexpr Table occupancy_time{
-    .name = "OCCUPANCY_TIME",
-    .doc =
-        "Launches by kernel and occupancy, of those whose occupancy is known. Empty where there "
-        "are too many kinds of launches.",
-    .columns = occupancy_time_columns,
-    .origin = Origin::computed,
-    .key = "name, occupancy, limiter",
-    .without_rowid = true};
+inline constexpr Table occupancy_time{.name = "OCCUPANCY_TIME",
+                                      .doc =
+                                          "Launches by kernel and occupancy, where it is known; "
+                                          "empty where there are too many kinds.",
+                                      .columns = occupancy_time_columns,
+                                      .origin = Origin::computed,
+                                      .key = "name, occupancy, limiter",
+                                      .without_rowid = true};
 
 inline constexpr Column memory_use_columns[]{
     stored("operation", Type::integer, "allocation or release: MEMORY2._id_"),

@@ -1658,7 +1658,7 @@ class Tables:
     path: messages of the ranges around it and its own, with / between: StringTable id; 0 = longer than 4000 bytes
     """
     LAUNCH_RANGE: Table
-    r"""Calls that asked for work of a GPU, with the NVTX range they were made in. Views of that work have its name and path.
+    r"""The NVTX ranges in which calls asked for work of a GPU.
 
     correlationId: of the call: RUNTIME.correlationId, and that of the work it asked for
     range: innermost NVTX range around the call: NVTX_RANGE._id_
@@ -1792,7 +1792,7 @@ class Tables:
     callTime (ns): sum of the durations of these calls
     """
     OCCUPANCY_TIME: Table
-    r"""Launches by kernel and occupancy, of those whose occupancy is known. Empty where there are too many kinds of launches.
+    r"""Launches by kernel and occupancy, where it is known; empty where there are too many kinds.
 
     name: mangled name of the kernel: StringTable id; 0 = none
     occupancy (share): as LAUNCH_SHAPE.occupancy
