@@ -105,15 +105,20 @@ void Buffers::unwanted(const std::byte* buffer, std::size_t used) {
 }
 
 void Buffers::flush_after_wait() {
-  constexpr std::int64_t share = 100;
+  using std::chrono::milliseconds, std::chrono::nanoseconds;
+  // A hundredth of the time, of which 20 ms may be used at once.
+  constexpr std::int64_t share = 100, most_ahead = share * nanoseconds(milliseconds(20)).count();
   const std::int64_t begin = clock_ns(CLOCK_MONOTONIC);
-  if (begin < next_flush_after_wait_.load(std::memory_order_relaxed)) return;
+  const std::int64_t used_until = waits_used_until_.load(std::memory_order_relaxed);
+  if (used_until - begin > most_ahead || !channel_.flows()) return;
   const KeepErrno keep;
-  const std::unique_lock lock(flushing_, std::try_to_lock);
-  if (!lock.owns_lock() || !channel_.flows()) return;
-  flush_locked(0);
+  {
+    const std::unique_lock lock(flushing_, milliseconds(10));
+    if (lock.owns_lock()) flush_locked(0);
+  }
   const std::int64_t end = clock_ns(CLOCK_MONOTONIC);
-  next_flush_after_wait_.store(end + share * (end - begin), std::memory_order_relaxed);
+  waits_used_until_.store(std::max(used_until, begin) + share * (end - begin),
+                          std::memory_order_relaxed);
 }
 
 void Buffers::flush(std::uint32_t flags) {

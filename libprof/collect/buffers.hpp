@@ -64,8 +64,8 @@ class Buffers {
   // not overtake one started by our thread.
   void flush(std::uint32_t flags);
   // Called by the target's thread that has waited for the GPU: what ran until then is complete, but
-  // CUPTI has not written its times yet, and the program may end without notice. Does nothing if
-  // that would take more than a hundredth of the time, or would have to wait.
+  // CUPTI has not written its times yet, and the program may end without notice. Takes a hundredth
+  // of the time at most, also in a program that does little but wait.
   void flush_after_wait();
 
   // Records which kernel a launch is for, in case the kernel's record dies with the process.
@@ -115,8 +115,10 @@ class Buffers {
   Arena arena_;
   CallRecords calls_{arena_};
   std::unique_ptr<LaunchNames> launch_names_;
-  std::mutex flushing_;                                 // held while CUPTI flushes
-  std::atomic<std::int64_t> next_flush_after_wait_{0};  // CLOCK_MONOTONIC, ns
+  std::timed_mutex flushing_;  // held while CUPTI flushes
+  // The time that flushes after waits have used, as a point in time up to which their share of the
+  // time is spent: CLOCK_MONOTONIC, ns.
+  std::atomic<std::int64_t> waits_used_until_{0};
   std::mutex packing_;  // guards the members below; held while a batch is sent
   std::unique_ptr<PayloadSchemas> payload_schemas_;
   std::unique_ptr<LiveStrings> strings_;
