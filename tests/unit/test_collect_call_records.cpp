@@ -196,8 +196,10 @@ TEST_CASE_METHOD(CallRecordsTest, "the outermost call in which a thread waited i
     return data;
   };
   const auto waits = [&](CUpti_CallbackId id, const void* params) {
-    records.enter_wait(id, call(9));
-    return records.exit_wait(id, call(9));
+    CUpti_CallbackData data = call(9);
+    data.functionParams = params;
+    records.enter_wait(id, data);
+    return records.exit_wait(id, data);
   };
   constexpr CUpti_CallbackId of_context = CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize;
   CHECK(waits(of_context, nullptr));  // calls are not recorded
