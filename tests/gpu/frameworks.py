@@ -98,6 +98,9 @@ def torch_killed(c):
     names = database.counts("SELECT name, count(*) FROM kernels GROUP BY 1")
     c.equal(database.one("SELECT count(*) FROM kernels"), 301, "kernels")
     c.equal(by_name["CUDAFunctorOnSelf_add"], 200, f"kernels of add_ ({shorten(names, 600)})")
+    # What the program has waited for has its times.
+    waited = "SELECT count(*) FROM kernels WHERE start IS NULL AND name NOT LIKE '%MulFunctor%'"
+    c.equal(database.one(waited), 0, "kernels before the wait without times")
 
 
 @check

@@ -314,21 +314,42 @@ def profiler_api(c):
 
 @check
 def calls_that_ask(c):
-    """Calls that only query have no rows, nor do the driver calls inside them; with +queries all do."""
+    """Calls that only query have no rows, nor do the driver calls inside them; with +queries all do.
+
+    The collector makes the rows of the former, and of waits; with +queries CUPTI makes those of calls. Both
+    are the same by function and result."""
 
     def left_out(database):
         return set(database.one("SELECT value FROM RUN WHERE key = 'calls_left_out'").split(","))
 
     def calls(database):
-        return database.counts("SELECT domain || ' ' || name, count(*) FROM api_calls GROUP BY 1")
+        return database.counts(
+            "SELECT domain || ' ' || name || ' ' || return_value, count(*) FROM api_calls GROUP BY 1"
+        )
+
+    def waits(database):
+        return database.counts(
+            "SELECT type || ' ' || coalesce(stream_id, ''), count(*) FROM synchronizations GROUP BY 1"
+        )
+
+    def kernels_before_their_calls(database):
+        return database.one(
+            "SELECT count(*) FROM kernels AS k JOIN api_calls AS c ON c.correlation_id = k.correlation_id "
+            "AND c.process_id = k.process_id WHERE k.start < c.start"
+        )
 
     for example, options in (
         (["vector_add", "1000000", "10"], []),
         (["profiler_api"], ["--profile-from-start", "off"]),
+        (["streams"], []),
+        (["graph"], []),
+        (["allocations"], []),
+        (["nvtx_threads"], []),
     ):
         command = [c.example(example[0]), *example[1:]]
         database = c.gpuprof(command, *options)
         c.correlated(database)
+        c.equal(kernels_before_their_calls(database), 0, "kernels before their calls")
         names = left_out(database)
         c.expect({"cudaGetDevice", "cudaGetLastError", "cuCtxGetCurrent"} <= names, "not left out")
         c.expect("cudaLaunchKernel" not in names, "launches are left out")
@@ -336,6 +357,7 @@ def calls_that_ask(c):
         c.equal({name for name in few if name.split()[1] in names}, set(), "rows of left out calls")
         with_all = c.gpuprof(command, *options, "--trace", "+queries")
         c.equal(left_out(with_all), {"none"}, "calls_left_out with +queries")
+        c.equal(waits(database), waits(with_all), f"waits of {example[0]}")
         every = calls(with_all)
         c.equal(
             few,
