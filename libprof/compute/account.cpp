@@ -132,6 +132,7 @@ std::unordered_set<std::int64_t> read_communication(store::Database& database) {
 
 Accounts read_accounts(store::Snapshot& snapshot, std::optional<std::int64_t> from,
                        std::optional<std::int64_t> to, const std::function<void()>& check) {
+  if (from) from = std::max<std::int64_t>(*from, 0);  // so that no length overflows
   const auto communication = read_communication(snapshot.database());
   std::map<std::int64_t, DeviceWindow> devices;
   read_gpu_work(snapshot, {.visit =

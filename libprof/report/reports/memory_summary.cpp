@@ -1,4 +1,5 @@
 // When most memory was allocated, by whom, and what was not released; as gpuprof memory prints it.
+#include "libprof/base/error.hpp"
 #include "libprof/report/all_reports.hpp"
 #include "libprof/report/memory.hpp"
 
@@ -6,9 +7,15 @@ namespace gpuprof::report {
 namespace {
 
 void print_memory_summary(Session& session) {
-  const memory::Account account =
-      memory::account(session, {}, [&] { session.progress("reading allocations"); });
-  print_memory(account, session.output(), {}, session.options());
+  try {
+    const memory::Account account =
+        memory::account(session, {}, [&] { session.progress("reading allocations"); });
+    print_memory(account, session.output(), {}, session.options());
+  } catch (const store::DatabaseError&) {
+    throw;
+  } catch (const Error& error) {  // the file has no allocations
+    session.output().heading(std::string(error.what()) + "; --track-memory records them.");
+  }
 }
 
 }  // namespace
