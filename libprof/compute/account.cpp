@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <string>
 
 #include "libprof/compute/call_times.hpp"
 #include "libprof/compute/gpu_work.hpp"
@@ -94,7 +95,7 @@ class DeviceWindow {
   std::int64_t gap_count_ = 0, before_ = 0, after_ = 0;
 };
 
-// Calls visit(domain, call) for all timed calls, domain by domain.
+// Calls visit(call) for all timed calls of the runtime, then of the driver.
 void read_host_calls(store::Snapshot& snapshot, const std::function<void()>& check,
                      const std::function<void(const HostCall&)>& visit) {
   for (const auto& [domain, table] : CallTimes::sources) {
@@ -122,8 +123,14 @@ void read_host_calls(store::Snapshot& snapshot, const std::function<void()>& che
 
 std::unordered_set<std::int64_t> read_communication(store::Database& database) {
   std::unordered_set<std::int64_t> ids;
-  auto names =
-      database.prepare("SELECT _id_, coalesce(short, demangled, value) FROM main.StringTable");
+  if (!database.has_column("StringTable", "value")) return ids;
+  std::string name = "value";  // nvprof's files have no other
+  for (const char* column : {"demangled", "short"}) {
+    if (database.has_column("StringTable", column)) {
+      name = "coalesce(" + std::string(column) + ", " + name + ")";
+    }
+  }
+  auto names = database.prepare("SELECT _id_, " + name + " FROM main.StringTable");
   while (names.step()) {
     if (schema::is_communication_kernel(names.text(1))) ids.insert(names.integer(0));
   }

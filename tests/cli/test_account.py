@@ -168,6 +168,23 @@ class Account(unittest.TestCase):
         self.assertEqual(len(text), len(shown) + 4)
         self.assertIn(f"the host in {len(rows) - len(shown)} other functions", text[-2])
 
+    def test_files_of_nvprof(self):
+        """They have no short names, no processes and no names of functions."""
+        profile, old = self.profiles["torch_step"], self.folder / "nvprof.sqlite"
+        subprocess.run(
+            [GPUPROF, "export", "-q", "--for", "nvprof", "-f", "-o", old, profile], check=True
+        )
+        ran = account(old, "--json")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        (table,) = json.loads(ran.stdout)["tables"]
+        durations = collections.Counter()
+        for row in table["rows"]:
+            durations[row["class"]] += row["duration_ns"]
+        expected = collections.Counter()
+        for row in self.rows("torch_step"):
+            expected[row["class"]] += row["duration_ns"]
+        self.assertEqual(durations, expected)
+
     def test_a_run_without_work(self):
         empty = self.folder / "empty.sqlite"
         subprocess.run([GPUPROF, "-q", "-o", empty, "true"], check=True)
