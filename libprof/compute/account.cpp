@@ -42,57 +42,51 @@ class DeviceWindow {
     }
   }
 
+  // Call when all work is added. Idle time at an edge of the window is a gap if there is work on
+  // its other side.
   void finish(AccountWindow& window) {
     time_.finish();
-    if (first_) window.add(time_.first(), time_.last());
-  }
-
-  // Idle time at the edges of the window is a gap if there is work on its other side.
-  void find_gaps(const AccountWindow& window) {
     gaps_ = time_.gaps();
-    gap_count_ = time_.gap_count();
-    const std::int64_t begin = first_ ? time_.first() : window.last;
-    const auto add = [&](std::int64_t from, std::int64_t to, const std::optional<GpuWork>& behind,
-                         bool is_gap, std::int64_t& otherwise, auto place) {
-      if (to <= from) return;
-      if (!is_gap || !behind) {
-        otherwise = to - from;
-        return;
-      }
-      gaps_.insert(place(), {from, to, *behind, *behind});
-      ++gap_count_;
-    };
-    const auto front = [&] { return gaps_.begin(); };
-    const auto back = [&] { return gaps_.end(); };
-    if (!first_ && !next_) {
-      after_ = window.length();
-      return;
-    }
-    add(window.first, begin, first_ ? first_ : next_, worked_before_, before_, front);
-    if (first_) add(time_.last(), window.last, next_, true, after_, back);
+    if (first_) window.add(time_.first(), time_.last());
+    if (worked_before_ && first_) add_gap(gaps_.begin(), *from_, time_.first(), *first_);
+    if (worked_before_ && !first_ && next_) add_gap(gaps_.begin(), *from_, *to_, *next_);
+    if (first_ && next_) add_gap(gaps_.end(), time_.last(), *to_, *next_);
   }
 
   std::span<const Gap> gaps() const { return gaps_; }
 
-  std::vector<AccountPart> account(HostCalls& calls, std::int64_t length) const {
+  std::vector<AccountPart> account(HostCalls& calls, const AccountWindow& window) const {
     const auto splits = calls.finish();
-    return account_of({.time = time_,
-                       .gaps = gaps_,
-                       .splits = splits,
-                       .functions = calls.functions(),
-                       .before = before_,
-                       .after = after_,
-                       .gap_count = gap_count_},
-                      length);
+    DeviceFacts facts{.time = time_,
+                      .gaps = gaps_,
+                      .splits = splits,
+                      .functions = calls.functions(),
+                      .gap_count = time_.gap_count() + edge_gaps_};
+    if (first_) {
+      if (!worked_before_) facts.before = time_.first() - window.first;
+      if (!next_) facts.after = window.last - time_.last();
+    } else if (!worked_before_) {
+      facts.before = window.length();
+    } else if (!next_) {
+      facts.after = window.length();
+    }
+    return account_of(facts, window.length());
   }
 
  private:
+  void add_gap(std::vector<Gap>::iterator place, std::int64_t from, std::int64_t to,
+               const GpuWork& behind) {
+    if (to <= from) return;
+    gaps_.insert(place, {from, to, behind, behind});
+    ++edge_gaps_;
+  }
+
   std::optional<std::int64_t> from_, to_;
   DeviceTime time_;
   bool worked_before_ = false;           // before the window
   std::optional<GpuWork> first_, next_;  // in the window, and after it
   std::vector<Gap> gaps_;
-  std::int64_t gap_count_ = 0, before_ = 0, after_ = 0;
+  std::int64_t edge_gaps_ = 0;
 };
 
 // Calls visit(call) for all timed calls of the runtime, then of the driver.
@@ -151,25 +145,21 @@ Accounts read_accounts(store::Snapshot& snapshot, std::optional<std::int64_t> fr
                            .check = check});
   Accounts accounts;
   AccountWindow& window = accounts.window;
-  for (auto& [number, device] : devices) device.finish(window);
-  if (!from || !to) {
-    read_host_calls(snapshot, check,
-                    [&](const HostCall& call) { window.add(call.begin, call.end); });
-  }
-  window.first = from.value_or(window.first);
-  window.last = to.value_or(window.last);
-  if (window.first >= window.last) return accounts;
   std::deque<HostCalls> hosts;
   for (auto& [number, device] : devices) {
-    device.find_gaps(window);
+    device.finish(window);
     hosts.emplace_back(device.gaps());
   }
   read_host_calls(snapshot, check, [&](const HostCall& call) {
+    window.add(call.begin, call.end);
     for (HostCalls& host : hosts) host.add(call);
   });
+  window.first = from.value_or(window.first);
+  window.last = to.value_or(window.last);
+  if (window.first >= window.last) return accounts;
   auto host = hosts.begin();
   for (auto& [number, device] : devices) {
-    accounts.devices[number] = device.account(*host++, window.length());
+    accounts.devices[number] = device.account(*host++, window);
   }
   return accounts;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -135,19 +136,16 @@ TimeAccount read_account(store::Database& database, const reading::Window& windo
   reading::Names names(database, reading::NameStyle::compatible);
   for (const auto& [id, parts] : accounts.devices) {
     GpuAccount& gpu = account.gpus.emplace_back(GpuAccount{.id = id, .name = names.device(id)});
+    // A function may have several numbers: cuDeviceGetUuid and cuDeviceGetUuid_v2.
+    std::map<std::pair<std::string, std::string>, AccountRow> by_name;
     for (const compute::AccountPart& part : parts) {
       AccountRow row = row_of(part, names);
-      // A function may have several numbers: cuDeviceGetUuid and cuDeviceGetUuid_v2.
-      const auto same = std::ranges::find_if(gpu.rows, [&](const AccountRow& other) {
-        return other.what == row.what && other.cause == row.cause;
-      });
-      if (same == gpu.rows.end()) {
-        gpu.rows.push_back(std::move(row));
-      } else {
-        same->duration += row.duration;
-        same->intervals += row.intervals;
-      }
+      AccountRow& sum = by_name[{row.what, row.cause}];
+      row.duration += sum.duration;
+      row.intervals += sum.intervals;
+      sum = std::move(row);
     }
+    for (auto& [name, row] : by_name) gpu.rows.push_back(std::move(row));
     std::ranges::stable_sort(gpu.rows, std::greater{}, &AccountRow::duration);
   }
   return account;

@@ -20,7 +20,7 @@ class Help(CommandLine):
         self.assertEqual(text, self.help("-h"))
         self.assertEqual(text, self.help("-i", "db.sqlite", "--help"))
         self.assertEqual(text, self.help("help"))
-        self.assertLess(text.count("\n"), 116)
+        self.assertLess(text.count("\n"), 110)
         for words in ("gpuprof ./vector_add", "What to collect", "--print-gpu-trace", "replay"):
             self.assertIn(words, text)
         self.assertNotIn("--flush-period", text)

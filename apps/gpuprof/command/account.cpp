@@ -2,7 +2,6 @@
 #include "libprof/report/account.hpp"
 #include "apps/gpuprof/command/with_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
-#include "libprof/base/error.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -11,16 +10,12 @@ struct AccountArguments {
   std::string file;
   Options window;
   report::ReportOptions options{.prefix = ""};
-  bool csv = false, json = false;
+  TableLayout layout;
 };
 
 int show_account(AccountArguments& arguments) {
-  if (arguments.csv && arguments.json) {
-    throw Error("--csv and --json exclude one another", "", ExitCode::bad_option);
-  }
   report::ReportOptions& options = arguments.options;
-  if (arguments.json) options.layout = report::Layout::json;
-  if (arguments.csv) options.layout = report::Layout::plain_csv;
+  options.layout = arguments.layout.chosen();
   const reading::Filter& window = arguments.window.reports.filter;
   report::TimeAccount account;
   return with_profile(
@@ -35,29 +30,24 @@ int show_account(AccountArguments& arguments) {
 void declare_account(Grammar& grammar, AccountArguments& arguments) {
   grammar.take_file("file", arguments.file, "A profile, also one that is being written");
   grammar.take_window(arguments.window);
-  grammar.take("--csv", &arguments.csv,
-               "Comma-separated values: one line of names, then a line for each row");
-  grammar.take("--json", &arguments.json, "One JSON document");
+  grammar.take_layout(arguments.layout);
   grammar.footer(
       "\n"
       "  gpuprof account run.sqlite\n"
       "  gpuprof account run.sqlite --nvtx step3\n"
       "\n"
-      "The rows of a GPU add up to the time. Where several kinds of work ran at a time, it "
-      "computed;\n"
-      "otherwise it communicated (NCCL's kernels), copied or set memory, the first of these. An "
-      "idle\n"
-      "GPU is accounted by the call of CUDA that the host was in. The 10,000 longest gaps are "
-      "looked\n"
-      "at; the others are short gaps. The view account has the same of the run.");
+      "The rows of a GPU add up to the time. Where several kinds of work ran at once, the first\n"
+      "counts: computing, communicating (NCCL's kernels), copying, setting memory. While it is\n"
+      "idle, the row says in which call of CUDA the host was. Of the gaps the 10,000 longest are\n"
+      "looked at; the others are short gaps. The view account has the same for the run.");
 }
 
 }  // namespace
 
 extern const Subcommand account_command{
     .name = "account",
-    .usage = "FILE [--nvtx NAME] [--csv|--json]",
-    .help = "Say where the time of each GPU went, in parts that add up to it",
+    .usage = "FILE [--nvtx NAME]",
+    .help = "Say where the time of each GPU went, adding up to the whole",
     .declare = command<AccountArguments, declare_account, show_account>,
 };
 

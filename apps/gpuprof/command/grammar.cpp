@@ -99,6 +99,16 @@ void apply_presets(const CLI::App& app, Options& options) {
 
 }  // namespace
 
+report::Layout TableLayout::chosen() const {
+  if (csv && json) throw Error("--csv and --json exclude one another", "", ExitCode::bad_option);
+  return json ? report::Layout::json : csv ? report::Layout::plain_csv : report::Layout::text;
+}
+
+void Grammar::take_layout(TableLayout& layout) {
+  take("--csv", &layout.csv, "Comma-separated values: one line of names, then a line for each row");
+  take("--json", &layout.json, "One JSON document");
+}
+
 void Grammar::take_window(Options& options, std::string_view from_help, std::string_view to_help) {
   for (const auto& [name, help] :
        {std::pair<std::string_view, std::string_view>{"--from", from_help},

@@ -16,6 +16,13 @@
 
 namespace gpuprof::app {
 
+// How a command prints its tables: as CSV or JSON, or else as text.
+struct TableLayout {
+  bool csv = false, json = false;
+
+  report::Layout chosen() const;  // throws Error if both are given
+};
+
 // Stores a value that is not empty. Returns what the option takes instead, empty if it takes this.
 using Store = std::function<std::string(const std::string& value)>;
 
@@ -75,6 +82,9 @@ class Grammar {
   // help, or the main command's. A window that ends before it begins is refused.
   void take_window(Options& options, std::string_view from_help = {},
                    std::string_view to_help = {});
+
+  // --csv and --json.
+  void take_layout(TableLayout& layout);
 
   // Accept options of the main command: those with these names, those that print reports, and those
   // that determine the output file. They write to `options`, which must live until the command has

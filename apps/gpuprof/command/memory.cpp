@@ -3,7 +3,6 @@
 #include "apps/gpuprof/command/with_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/run/log.hpp"
-#include "libprof/base/error.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -13,16 +12,12 @@ struct MemoryArguments {
   std::string by;
   report::MemorySections sections;
   report::ReportOptions options{.prefix = "", .blocks = has_unicode()};
-  bool csv = false, json = false;
+  TableLayout layout;
 };
 
 int print_account(MemoryArguments& arguments) {
-  if (arguments.csv && arguments.json) {
-    throw Error("--csv and --json exclude one another", "", ExitCode::bad_option);
-  }
   report::ReportOptions& options = arguments.options;
-  if (arguments.json) options.layout = report::Layout::json;
-  if (arguments.csv) options.layout = report::Layout::plain_csv;
+  options.layout = arguments.layout.chosen();
   memory::Questions questions;
   if (!arguments.by.empty()) {
     questions.by = memory::parse_by(arguments.by);
@@ -54,9 +49,7 @@ void declare_memory(Grammar& grammar, MemoryArguments& arguments) {
                "WHAT", {"library", "nvtx", "stack", "kind", "pool"});
   grammar.take("--top", number_to(arguments.options.top, 1), "Lines of each table of text (10)",
                "N");
-  grammar.take("--csv", &arguments.csv,
-               "Comma-separated values: one line of names, then a line for each row");
-  grammar.take("--json", &arguments.json, "One JSON document");
+  grammar.take_layout(arguments.layout);
   grammar.footer(
       "\n"
       "  gpuprof --track-memory -o run.sqlite ./app\n"

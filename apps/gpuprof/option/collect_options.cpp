@@ -96,7 +96,7 @@ std::vector<Option> collect_options() {
        .set = set_trace},
       {.name = "profile-from-start",
        .argument = "on|off",
-       .help = "off: collect only between cudaProfilerStart and cudaProfilerStop",
+       .help = "off: collect from cudaProfilerStart to cudaProfilerStop only",
        .is = common,
        .set = equals("on", [](Options& o) -> bool& { return o.profile_from_start; })},
       {.name = "timeout",

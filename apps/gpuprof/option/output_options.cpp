@@ -37,7 +37,7 @@ std::vector<Option> output_options() {
        .is = common,
        .set = flag([](Options& o) { o.overwrite = true; })},
       {.name = "fail-if-empty",
-       .help = "End with 24 when nothing was recorded and the program ended with 0\n"
+       .help = "End with 24 instead of 0 when nothing was recorded\n"
                "For tests: a program that finds no GPU and goes on without is not taken for one "
                "that was profiled.",
        .is = ours | common | not_with_import,

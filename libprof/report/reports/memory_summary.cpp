@@ -23,7 +23,7 @@ void print_memory_summary(Session& session) {
 extern const Report memory_summary{
     .option = "print-memory-summary",
     .help =
-        "Memory of the GPUs: when most was allocated, by whom, and what was not released\n"
+        "Memory of the GPUs: its peak, its owners, what was not released\n"
         "gpuprof memory FILE has more.",
     .ours = true,
     .phase = Phase::extra,

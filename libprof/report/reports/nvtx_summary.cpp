@@ -177,7 +177,7 @@ void print_nvtx_summary(Session& session) {
 
 extern const Report nvtx_summary{
     .option = "print-nvtx-summary",
-    .help = "Time on the GPU by NVTX range: of what was launched in it, nested ranges included",
+    .help = "Time on the GPU by NVTX range, the ranges inside it included",
     .ours = true,
     .phase = Phase::extra,
     .order = 10,

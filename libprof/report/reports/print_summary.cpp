@@ -6,7 +6,7 @@ namespace gpuprof::report {
 extern const Report print_summary{
     .option = "print-summary",
     .letter = 's',
-    .help = "Summary of everything; the default unless another report is chosen or -o is used",
+    .help = "Summary of everything; the default without -o or another report",
     .phase = Phase::summary,
     .order = 0,
 };
