@@ -219,7 +219,7 @@ void Collector::on_profiler_call(bool starts, const CUpti_CallbackData& call) {
 void Collector::thread_main() {
   buffers_.leave_out_this_thread();
   const auto flush_ms =
-      static_cast<double>(std::clamp<std::int64_t>(config_.integer("flush_ms", 500), 1, 60'000));
+      static_cast<double>(std::clamp<std::int64_t>(config_.integer("flush_ms", 25), 1, 60'000));
   double wait_ms = first_flush_ms;
   bool driver_up = false;
   auto clocks_every = first_clocks_after;

@@ -15,6 +15,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds commit_interval{250};
+constexpr std::size_t enough_bytes = std::size_t{4} << 20;  // more than this does not wait
 
 }  // namespace
 
@@ -44,23 +45,32 @@ bool LoadingThread::finish() {
   return !failed_;
 }
 
+// Frames are loaded together, so that others can write to the database meanwhile: a transaction
+// begins with its first frame.
 void LoadingThread::run() {
-  auto last_commit = steady_clock::now();
+  auto began = steady_clock::now();
   while (!queue_.exhausted()) {
-    if (ends_.overdue()) queue_.abandon();
-    wire::Frame frame;
-    const bool got = queue_.pop(frame, commit_interval);
-    if (failed_) continue;
+    // The first process's file appears at once.
+    queue_.gather(recorder_.begun() ? enough_bytes : 1, began + commit_interval);
+    began = steady_clock::now();
     try {
-      if (got) take(std::move(frame));
-      if (steady_clock::now() - last_commit >= commit_interval) {
-        recorder_.commit();
-        last_commit = steady_clock::now();
-      }
+      load_for(commit_interval);
+      if (!failed_) recorder_.commit();
     } catch (const std::exception& error) {
       fail(error);
     }
   }
+}
+
+// Loads what waits, for about this time.
+void LoadingThread::load_for(milliseconds time) {
+  const auto end = steady_clock::now() + time;
+  do {
+    if (ends_.overdue()) queue_.abandon();
+    wire::Frame frame;
+    if (!queue_.pop(frame, milliseconds(0))) return;
+    if (!failed_) take(std::move(frame));
+  } while (steady_clock::now() < end);
 }
 
 // Reported at once rather than when the target has ended, which may be hours later.

@@ -1,6 +1,7 @@
 // The thread between the queue and the recorder.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -47,6 +48,7 @@ class LoadingThread {
 
  private:
   void run();
+  void load_for(std::chrono::milliseconds time);
   void take(wire::Frame frame);
   void fail(const std::exception& error);
 

@@ -52,6 +52,8 @@ class Recorder {
   // Explains a count; stored in all existing files.
   void explain(schema::StatisticName statistic, const std::string& text);
 
+  // A process has connected.
+  bool begun() const { return begun_; }
   store::LoadTotals totals() const;
   // After finish(): some file is open elsewhere and still has its log next to it.
   bool still_open() const;

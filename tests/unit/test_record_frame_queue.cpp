@@ -294,6 +294,28 @@ TEST_CASE("pop waits for as long as it was told to", "[tsan]") {
   CHECK(queue.exhausted());
 }
 
+TEST_CASE("a queue gathers until there is enough, nothing more will come, or it is time",
+          "[tsan]") {
+  using std::chrono::steady_clock;
+  const test::TemporaryFolder folder;
+  FrameQueue queue(1000, folder.path());
+  const auto later = steady_clock::now() + std::chrono::hours(1);
+  queue.push(numbered(0));
+  queue.gather(116, later);
+  const auto soon = steady_clock::now() + milliseconds(20);
+  queue.gather(117, soon);
+  CHECK(steady_clock::now() >= soon);
+  std::thread pushing([&] {
+    for (std::uint32_t i = 1; i < 20; ++i) queue.push(numbered(i));  // some wait in a file
+  });
+  queue.gather(20 * 116, later);
+  CHECK(queue.counts().waiting_bytes == 20 * 116);
+  pushing.join();
+  std::thread closing([&] { queue.close(); });
+  queue.gather(1 << 20, later);
+  closing.join();
+}
+
 TEST_CASE("order holds with a thread at each end", "[tsan]") {
   const test::TemporaryFolder folder;
   FrameQueue queue(5000, folder.path());

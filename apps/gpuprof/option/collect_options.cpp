@@ -193,7 +193,7 @@ std::vector<Option> collect_options() {
        .set = number(1, INT_MAX)},
       {.name = "flush-period",
        .argument = "MS",
-       .help = "Milliseconds after which records are written at the latest (500)",
+       .help = "Milliseconds after which records are written at the latest (25; PC samples 500)",
        .is = ours,
        .set = number(1, 60'000, [](Options& o) -> int& { return o.flush_ms; })},
       {.name = "activity-buffers",

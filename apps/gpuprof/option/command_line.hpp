@@ -78,8 +78,8 @@ struct Options {
   record::TraceOptions trace;
   bool profile_from_start = true;
   bool kernel_latency_timestamps = false;
-  int timeout_ms = 0;  // 0: none
-  int flush_ms = 500;
+  int timeout_ms = 0;                                   // 0: none
+  int flush_ms = 0;                                     // 0: what the collector takes on its own
   std::string cupti;                                    // path of a libcupti; empty: the usual ones
   std::string save_capture;                             // empty: none
   bool store_command_line = true;                       // gpuprof's and those of the processes

@@ -51,7 +51,7 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
   config.set("allocation_source", static_cast<std::int64_t>(selection.allocation_source));
   config.set("latency_timestamps", static_cast<std::int64_t>(options.kernel_latency_timestamps));
   config.set("from_start", static_cast<std::int64_t>(options.profile_from_start));
-  config.set("flush_ms", static_cast<std::int64_t>(options.flush_ms));
+  if (options.flush_ms > 0) config.set("flush_ms", std::int64_t{options.flush_ms});
   config.set("cupti", cupti);
   if (options.trace.memory) config.set("track_memory", std::int64_t{1});
   if (options.trace.stacks) config.set("stacks", std::int64_t{1});

@@ -79,6 +79,11 @@ bool FrameQueue::pop(wire::Frame& frame, std::chrono::milliseconds patience) {
   return true;
 }
 
+void FrameQueue::gather(std::size_t bytes, std::chrono::steady_clock::time_point until) {
+  std::unique_lock lock(mutex_);
+  pushed_.wait_until(lock, until, [&] { return closed_ || waiting_bytes() >= bytes; });
+}
+
 void FrameQueue::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
@@ -102,7 +107,7 @@ bool FrameQueue::exhausted() {
 FrameQueue::Counts FrameQueue::counts() {
   const std::lock_guard lock(mutex_);
   Counts counts = counts_;
-  counts.waiting_bytes = abandoned_ ? 0 : memory_used_ + spill_.waiting();
+  counts.waiting_bytes = waiting_bytes();
   return counts;
 }
 

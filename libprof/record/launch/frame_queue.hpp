@@ -29,6 +29,8 @@ class FrameQueue {
   void push(wire::Frame frame);
   // false: nothing came in time, or nothing more will come.
   bool pop(wire::Frame& frame, std::chrono::milliseconds patience);
+  // Returns when that many bytes wait, when nothing more will come, or at this time.
+  void gather(std::size_t bytes, std::chrono::steady_clock::time_point until);
   // Nothing is pushed after this.
   void close();
   // Discards and counts everything that waits. Nothing comes out any more.
@@ -45,12 +47,13 @@ class FrameQueue {
 
  private:
   bool has_frames() const { return !abandoned_ && (!older_.empty() || !spill_.empty()); }
+  std::uint64_t waiting_bytes() const { return abandoned_ ? 0 : memory_used_ + spill_.waiting(); }
   bool spill(const wire::Frame& frame);
   std::size_t most_memory() const;  // the limit when the disk is full too
 
   const std::size_t memory_limit_;
-  std::mutex mutex_;  // guards the members below
-  std::condition_variable pushed_;
+  std::mutex mutex_;                // guards the members below
+  std::condition_variable pushed_;  // also notified when the queue is closed
   // In order: older_, frames on disk, newer_. The last is empty unless frames are on disk.
   std::deque<wire::Frame> older_;
   Spill spill_;
