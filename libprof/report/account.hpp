@@ -15,7 +15,7 @@ namespace gpuprof::report {
 
 // A row of an account, as the view account has it.
 struct AccountRow {
-  std::string what, cause;
+  std::string what = {}, cause = {};
   std::int64_t duration = 0;  // ns
   std::int64_t intervals = 0;
 };
@@ -23,7 +23,7 @@ struct AccountRow {
 struct GpuAccount {
   std::int64_t id = 0;
   std::string name;
-  std::vector<AccountRow> rows;  // longest first; they add up to the time
+  std::vector<AccountRow> rows = {};  // longest first; they add up to the time
 };
 
 struct TimeAccount {

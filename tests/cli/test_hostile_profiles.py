@@ -199,6 +199,7 @@ class ForgedSchema(Hostile):
             (signal.SIGINT, "-i"),
             (signal.SIGTERM, "query", "file.sqlite", "losses"),
             (signal.SIGINT, "memory"),
+            (signal.SIGTERM, "diff", "file.sqlite", "file.sqlite"),
             (signal.SIGTERM, "timeline"),
             (signal.SIGINT, "annotate"),
             (signal.SIGTERM, "top"),

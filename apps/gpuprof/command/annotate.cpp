@@ -80,7 +80,7 @@ void declare_annotate(Grammar& grammar, AnnotateArguments& arguments) {
 
 extern const Subcommand annotate_command{
     .name = "annotate",
-    .usage = "FILE [--kernels REGEX] [--disassemble]",
+    .usage = "FILE [--disassemble]",
     .help = "Show PC samples and SASS metrics instruction by instruction",
     .declare = command<AnnotateArguments, declare_annotate, show>,
 };

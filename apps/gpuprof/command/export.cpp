@@ -167,7 +167,7 @@ void declare_export(Grammar& grammar, ExportArguments& arguments) {
 
 extern const Subcommand export_command{
     .name = "export",
-    .usage = "FILE [--format FORMAT | --for TOOL] -o FILE",
+    .usage = "FILE -o FILE",
     .help = "Write a profile for Perfetto, Chrome, nvprof, as CSV and more",
     .declare = command<ExportArguments, declare_export, run>,
     .values = [](std::string_view name) -> std::vector<std::string> {

@@ -27,7 +27,11 @@ void declare(CLI::App& app, const Argument& argument, Texts& texts) {
   CLI::Option* option;
   if (const auto* list = std::get_if<std::vector<std::string>*>(&argument.to)) {
     option = app.add_option(name, **list, help);
-    option->delimiter(',')->expected(1)->take_all()->allow_extra_args(false);
+    if (argument.several) {
+      option->expected(-1);  // one and more
+    } else {
+      option->delimiter(',')->expected(1)->take_all()->allow_extra_args(false);
+    }
   } else if (std::string* const* value = std::get_if<std::string*>(&argument.to)) {
     option = app.add_option(name, **value, help);
   } else {
@@ -192,8 +196,10 @@ std::optional<int> Grammar::parse(std::string_view name, std::string_view help,
   app.parse_complete_callback([&] {
     for (Options* options : written) apply_presets(app, *options);
   });
+  const auto dashes = after_dashes_ ? std::ranges::find(words, "--") : words.end();
+  if (dashes != words.end()) after_dashes_->assign(dashes + 1, words.end());
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    app.parse(std::vector<std::string>(std::reverse_iterator(dashes), words.rend()));
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {

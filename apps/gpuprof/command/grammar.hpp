@@ -37,6 +37,7 @@ struct Argument {
   std::string_view placeholder = {};  // what help prints instead of the value
   bool required = false;
   std::vector<std::string> choices = {};  // empty: any value
+  bool several = false;                   // of a list without dashes: a word for each value
 
   bool is_word() const { return !name.starts_with('-'); }
 };
@@ -95,6 +96,8 @@ class Grammar {
   // Makes an accepted option required; the name is without dashes.
   void require(std::string_view name);
 
+  // Collects the words after "--" unparsed.
+  void take_after_dashes(std::vector<std::string>& words) { after_dashes_ = &words; }
   // Collects all words unparsed: none is an option of this command.
   void take_all(std::vector<std::string>& words) { all_ = &words; }
 
@@ -114,6 +117,7 @@ class Grammar {
 
   std::vector<Taken> taken_;
   std::vector<std::string>* all_ = nullptr;
+  std::vector<std::string>* after_dashes_ = nullptr;
   std::string footer_;
 };
 

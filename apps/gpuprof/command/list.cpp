@@ -14,6 +14,8 @@ namespace gpuprof::app {
   X(info_command)           \
   X(query_command)          \
   X(account_command)        \
+  X(diff_command)           \
+  X(gate_command)           \
   X(memory_command)         \
   X(timeline_command)       \
   X(annotate_command)       \
@@ -56,8 +58,7 @@ const Subcommand* find_subcommand(std::string_view name) {
 
 namespace {
 
-constexpr std::string_view to_come[] = {"attach",   "cluster", "diff", "doctor",
-                                        "findings", "gate",    "merge"};
+constexpr std::string_view to_come[] = {"attach", "cluster", "doctor", "findings", "merge"};
 
 }  // namespace
 
@@ -65,14 +66,13 @@ std::span<const std::string_view> commands_to_come() { return to_come; }
 
 void refuse_command_to_come(const std::vector<std::string>& words) {
   if (words.empty()) return;
-  // "compare" is a synonym of one of them.
-  const bool is_one = std::ranges::find(to_come, words[0]) != std::end(to_come);
-  if (!is_one && words[0] != "compare") return;
+  // "compare" is a synonym of one that is there.
+  const bool synonym = words[0] == "compare";
+  if (!synonym && std::ranges::find(to_come, words[0]) == std::end(to_come)) return;
   std::vector<std::string> program{"gpuprof", "--"};
   program.insert(program.end(), words.begin(), words.end());
-  const bool differences = words[0] == "diff" || words[0] == "compare";
-  throw Error("there is no command " + words[0] + " yet",
-              (differences ? "gpuprof view A B shows two profiles side by side\n  " : "") +
+  throw Error("there is no command " + words[0] + (synonym ? "" : " yet"),
+              (synonym ? "gpuprof diff A B says what changed between runs\n  " : "") +
                   std::string("a program of that name: ") + shell_line(program) + ", or ./" +
                   words[0] + " where it is in this folder",
               ExitCode::bad_option);

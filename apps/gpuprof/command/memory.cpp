@@ -65,7 +65,7 @@ void declare_memory(Grammar& grammar, MemoryArguments& arguments) {
 
 extern const Subcommand memory_command{
     .name = "memory",
-    .usage = "FILE [--peak] [--leaks] [--timeline] [--by WHAT] [--csv|--json]",
+    .usage = "FILE [--peak] [--leaks]",
     .help = "Say where the memory went: peak, owners, leaks, pools",
     .declare = command<MemoryArguments, declare_memory, print_account>,
 };

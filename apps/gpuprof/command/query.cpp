@@ -201,7 +201,7 @@ void declare_query(Grammar& grammar, QueryArguments& arguments) {
 
 extern const Subcommand query_command{
     .name = "query",
-    .usage = "[FILE [NAME|SQL]] [--csv|--json|--markdown]",
+    .usage = "[FILE [NAME|SQL]]",
     .help = "Ask a profile in SQL, or one of the queries that have a name",
     .declare = command<QueryArguments, declare_query, answer>,
     .values = names,

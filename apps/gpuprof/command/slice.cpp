@@ -53,7 +53,7 @@ void declare_slice(Grammar& grammar, ExcerptJob& job) {
 
 extern const Subcommand slice_command{
     .name = "slice",
-    .usage = "FILE [--from TIME] [--to TIME] [--nvtx NAME] [--anonymise] -o FILE",
+    .usage = "FILE [--nvtx NAME] -o FILE",
     .help = "Write a time window of a profile into a new file",
     .declare = command<ExcerptJob, declare_slice, slice>,
 };

@@ -1,0 +1,149 @@
+#include "libprof/compare/run.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "libprof/base/saturating.hpp"
+#include "libprof/read/columns/reader.hpp"
+#include "libprof/read/names.hpp"
+#include "libprof/read/tables.hpp"
+#include "libprof/report/account.hpp"
+#include "schema/gpu_kind.hpp"
+#include "schema/traits.hpp"
+
+namespace gpuprof::compare {
+namespace {
+
+// With fewer there is no time between two steps that have warmed up.
+constexpr std::size_t least_steps = 4;
+
+void read_facts(store::Database& database, reading::Tables& tables, Run& run) {
+  const auto of_run = [&](const char* key) {
+    return database.text("SELECT value FROM main.RUN WHERE key = '" + std::string(key) + "'")
+        .value_or("");
+  };
+  if (tables.has("RUN", "value")) {
+    run.driver = of_run("driver_version");
+    run.lost = of_run("loss") == "1";
+  }
+  if (tables.has("PROCESS", "cupti_version")) {
+    auto row = database.prepare("SELECT count(*), max(cupti_version) FROM main.PROCESS");
+    if (row.step()) run.processes = row.integer(0), run.cupti = row.integer(1);
+  }
+  reading::Names names(database, reading::NameStyle::modern);
+  for (const std::int64_t id : names.devices()) {
+    run.devices += (run.devices.empty() ? "" : ", ") + names.device_model(id);
+  }
+}
+
+// When the steps of the thread with the most of them began, ns.
+std::vector<std::int64_t> step_starts(store::Database& database, reading::Tables& tables) {
+  std::vector<std::int64_t> starts;
+  for (const char* column : {"start", "processId", "threadId"}) {
+    if (!tables.has("STEP", column)) return starts;
+  }
+  auto rows = database.prepare(
+      "SELECT start FROM main.STEP WHERE start > 0 AND (processId, threadId) = "
+      "(SELECT processId, threadId FROM main.STEP WHERE start > 0 GROUP BY 1, 2 "
+      "ORDER BY count(*) DESC, 1, 2 LIMIT 1) ORDER BY start");
+  while (rows.step()) starts.push_back(rows.integer(0));
+  return starts;
+}
+
+// From the first to the last work of any GPU.
+reading::Window working_time(store::Snapshot& snapshot, const std::function<void()>& check) {
+  reading::Window window;
+  for (const schema::GpuKind& kind : schema::gpu_kinds) {
+    if (kind.stays_empty) continue;
+    columns::Reader reader(snapshot, {.table = reading::table_name(kind.kind),
+                                      .columns = {"start", std::string(kind.end)}});
+    reader.read([&](const columns::Chunk& chunk) {
+      check();
+      const auto start = chunk[0].int64s(), end = chunk[1].int64s();
+      for (std::size_t row = 0; row < chunk.rows(); ++row) {
+        if (start[row] <= 0 || end[row] <= start[row]) continue;
+        window.from = std::min(window.from.value_or(start[row]), start[row]);
+        window.to = std::max(window.to.value_or(end[row]), end[row]);
+      }
+    });
+  }
+  return window;
+}
+
+struct Period {
+  reading::Window window;
+  std::int64_t steps = 0;  // 0: the window is one
+};
+
+Period period_of(store::Database& database, reading::Tables& tables, const reading::Filter& chosen,
+                 const std::function<void()>& check) {
+  if (chosen.from.given() || chosen.to.given()) {
+    return {reading::find_window(tables, chosen.from, chosen.to,
+                                 [&] { return reading::zero_of_run(tables).value_or(0); })};
+  }
+  const auto starts = step_starts(database, tables);
+  if (starts.size() >= least_steps && starts[1] < starts.back()) {
+    return {{starts[1], starts.back()}, static_cast<std::int64_t>(starts.size()) - 2};
+  }
+  store::Snapshot snapshot(database);
+  return {working_time(snapshot, check)};
+}
+
+void read_kernels(store::Database& database, const reading::Window& window, double scale,
+                  const std::function<void()>& check, Run& run) {
+  std::unordered_map<std::int32_t, KernelUse> by_name;
+  store::Snapshot snapshot(database);
+  for (const char* table : {"KERNEL", "CONCURRENT_KERNEL"}) {
+    columns::Reader reader(
+        snapshot, {.table = reading::table_name(table), .columns = {"start", "end", "name"}});
+    reader.read([&](const columns::Chunk& chunk) {
+      check();
+      const auto start = chunk[0].int64s(), end = chunk[1].int64s();
+      const auto name = chunk[2].int32s();
+      for (std::size_t row = 0; row < chunk.rows(); ++row) {
+        if (start[row] <= 0 || end[row] < start[row]) {
+          ++run.kernels_without_times;
+        } else if (!(window.from && start[row] < *window.from) &&
+                   !(window.to && start[row] >= *window.to)) {
+          KernelUse& use = by_name[name[row]];
+          use.time += static_cast<double>(end[row] - start[row]) / scale;
+          use.launches += 1 / scale;
+        }
+      }
+    });
+  }
+  reading::Names names(database, reading::NameStyle::modern);
+  for (const auto& [id, use] : by_name) {
+    KernelUse& sum = run.kernels[names.kernel(id)];
+    sum.time += use.time;
+    sum.launches += use.launches;
+  }
+}
+
+}  // namespace
+
+Run read_run(store::Database& database, const reading::Filter& window,
+             const std::function<void()>& check) {
+  Run run;
+  reading::Tables tables(database);
+  read_facts(database, tables, run);
+  const Period period = period_of(database, tables, window, check);
+  const report::TimeAccount account = report::read_account(database, period.window, check);
+  run.device_count = static_cast<std::int64_t>(account.gpus.size());
+  if (!run.has_work()) return run;
+  run.steps = period.steps;
+  const double steps = static_cast<double>(std::max<std::int64_t>(period.steps, 1));
+  const double scale = steps * static_cast<double>(run.device_count);
+  run.time = static_cast<double>(account.time) / steps;
+  for (const report::GpuAccount& gpu : account.gpus) {
+    for (const report::AccountRow& row : gpu.rows) {
+      run.parts[{row.what, row.cause}] += static_cast<double>(row.duration) / scale;
+    }
+  }
+  read_kernels(database, period.window, scale, check, run);
+  return run;
+}
+
+}  // namespace gpuprof::compare

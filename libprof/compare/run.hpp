@@ -1,0 +1,50 @@
+// A run as figures that can be compared with those of another: times per step, which add up.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "libprof/read/profile.hpp"
+#include "libprof/store/sqlite.hpp"
+
+namespace gpuprof::compare {
+
+struct KernelUse {
+  double time = 0;      // ns
+  double launches = 0;  // also those without times
+};
+
+// Class and cause, as in a row of the account.
+using PartName = std::pair<std::string, std::string>;
+
+// All times are those of a step, of the mean device. Without steps, the whole window is one.
+struct Run {
+  std::string file;
+  // What makes runs comparable; empty or 0: the file does not say.
+  std::string devices;  // models, in the order of their ids
+  std::string driver;
+  std::int64_t cupti = 0;
+  std::int64_t processes = 0;
+  std::int64_t device_count = 0;  // with timed work
+  bool lost = false;              // records are missing
+  std::int64_t kernels_without_times = 0;
+
+  std::int64_t steps = 0;                    // 0: it has none
+  double time = 0;                           // ns
+  std::map<PartName, double> parts;          // ns; add up to the time
+  std::map<std::string, KernelUse> kernels;  // by name
+
+  bool has_work() const { return device_count > 0; }
+};
+
+// `window` restricts it to a part of the run, which then is one step. Otherwise the steps are those
+// of the view `steps`: from the start of the second, because the first warms up, to the start of
+// the last. Without steps it is the time from the first to the last work of a GPU. `check` is
+// called now and then and may throw.
+Run read_run(store::Database& database, const reading::Filter& window,
+             const std::function<void()>& check);
+
+}  // namespace gpuprof::compare
