@@ -8,6 +8,7 @@
 
 #include "libprof/base/text.hpp"
 #include "libprof/compare/statistics.hpp"
+#include "libprof/compute/display_names.hpp"
 
 namespace gpuprof::compare {
 namespace {
@@ -90,23 +91,39 @@ std::vector<PartChange> compare_parts(const Comparison& sides) {
   return parts;
 }
 
+void name_them(std::vector<KernelChange>& kernels,
+               const std::map<std::string, std::string>& functions) {
+  std::vector<compute::KernelName> names;
+  for (const KernelChange& kernel : kernels) {
+    const std::string& function = functions.at(kernel.name);
+    names.push_back({.id = static_cast<std::int64_t>(names.size()),
+                     .value = kernel.name,
+                     .demangled = function.empty() ? "" : kernel.name,
+                     .short_form = function});
+  }
+  const std::vector<std::string> display = compute::display_names(names);
+  for (std::size_t i = 0; i < kernels.size(); ++i) kernels[i].display = display[i];
+}
+
 std::vector<KernelChange> compare_kernels(const Comparison& sides) {
-  std::set<std::string> names;
+  std::map<std::string, std::string> functions;  // by name
   for (const auto* runs : {&sides.a, &sides.b}) {
     for (const Run& run : *runs) {
-      for (const auto& [name, use] : run.kernels) names.insert(name);
+      for (const auto& [name, use] : run.kernels) functions[name] = use.function;
     }
   }
   std::vector<KernelChange> kernels;
-  for (const std::string& name : names) {
+  for (const auto& [name, function] : functions) {
     const auto time = [&](const Run& run) { return use_of(run, name).time; };
     const auto launches = [&](const Run& run) { return use_of(run, name).launches; };
     const auto a = each(sides.a, time), b = each(sides.b, time);
     kernels.push_back({.name = name,
+                       .display = {},
                        .time = compare_figure(a, b, sides.rules),
                        .launches_a = mean(each(sides.a, launches)),
                        .launches_b = mean(each(sides.b, launches))});
   }
+  name_them(kernels, functions);
   // The question whether any of them changed is asked once for each that matters.
   std::vector<KernelChange*> asked;
   std::vector<double> p;

@@ -51,7 +51,8 @@ struct PartChange {
 
 struct KernelChange {
   std::string name;
-  Change time;  // p is adjusted for the number of kernels
+  std::string display;  // as short as is unique among them
+  Change time;          // p is adjusted for the number of kernels
   double launches_a = 0, launches_b = 0;
 };
 

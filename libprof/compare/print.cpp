@@ -157,7 +157,7 @@ void print_kernels(const Comparison& sides, report::Output& output) {
                                time_text(kernel->time.b),
                                state_of(*kernel),
                                launches_text(*kernel),
-                               printable(kernel->name)};
+                               printable(kernel->display)};
     table.row(cells);
   }
   if (others.text.empty()) return;
@@ -275,7 +275,7 @@ void print_markdown(const Comparison& sides, std::ostream& out) {
   for (const KernelChange* kernel : shown) {
     out << markdown_row(
         {kernel->time.a, kernel->time.b, {}},
-        state_of(*kernel) + " | " + launches_text(*kernel) + " | " + cell(kernel->name));
+        state_of(*kernel) + " | " + launches_text(*kernel) + " | " + cell(kernel->display));
   }
   if (!others.text.empty()) out << markdown_row(others, " | | " + others.text);
   out << "\n</details>\n";

@@ -115,10 +115,15 @@ void read_kernels(store::Database& database, const reading::Window& window, doub
     });
   }
   reading::Names names(database, reading::NameStyle::modern);
+  const bool has_short = database.has_column("StringTable", "short");
   for (const auto& [id, use] : by_name) {
     KernelUse& sum = run.kernels[names.kernel(id)];
     sum.time += use.time;
     sum.launches += use.launches;
+    if (!has_short || !sum.function.empty()) continue;
+    auto function = database.prepare("SELECT short FROM main.StringTable WHERE _id_ = ?1");
+    function.bind(1, std::int64_t{id});
+    if (function.step()) sum.function = function.text(0);
   }
 }
 

@@ -13,8 +13,9 @@
 namespace gpuprof::compare {
 
 struct KernelUse {
-  double time = 0;      // ns
-  double launches = 0;  // also those without times
+  double time = 0;  // ns
+  double launches = 0;
+  std::string function = {};  // its name alone; empty: the file does not say
 };
 
 // Class and cause, as in a row of the account.
