@@ -113,7 +113,8 @@ std::vector<KernelChange> compare_kernels(const Comparison& sides) {
     }
   }
   std::vector<KernelChange> kernels;
-  for (const auto& [name, function] : functions) {
+  for (const auto& function : functions) {
+    const std::string& name = function.first;
     const auto time = [&](const Run& run) { return use_of(run, name).time; };
     const auto launches = [&](const Run& run) { return use_of(run, name).launches; };
     const auto a = each(sides.a, time), b = each(sides.b, time);
