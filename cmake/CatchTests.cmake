@@ -130,7 +130,12 @@ function(gpuprof_python_tests folder)
   if(NOT _files)
     return()
   endif()
-  find_program(GPUPROF_PYTHON python3 REQUIRED)
+  if(NOT GPUPROF_PYTHON)
+    # Itself, where python3 is a script that starts it, as pyenv's is.
+    execute_process(COMMAND python3 -c "import sys; print(sys.executable)" COMMAND_ERROR_IS_FATAL ANY
+                    OUTPUT_VARIABLE _python OUTPUT_STRIP_TRAILING_WHITESPACE)
+    set(GPUPROF_PYTHON ${_python} CACHE FILEPATH "The python3 that runs tests")
+  endif()
   foreach(_file IN LISTS _files)
     get_filename_component(_stem ${_file} NAME_WE)
     set(_labels ${folder})

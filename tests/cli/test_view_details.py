@@ -12,6 +12,7 @@ import tarfile
 import tempfile
 import unittest
 
+from hostile import hostile
 from test_view import GPUPROF, SOURCE, facts, serving
 
 # A sanitizer checks memory: a sample of the records is enough, because each takes long.
@@ -136,6 +137,7 @@ class Metrics(Details):
             launches += len(expected) > 0
         self.assertGreaterEqual(launches, 3)
 
+    @hostile
     def test_forged(self):
         for sql, expected in (
             ("WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) "
@@ -204,6 +206,7 @@ class Stacks(Details):
         self.assertEqual(answer["told"]["Stack"], [["Model.forward", "/src/train.py:12"], ["no symbol", "0x1000"],
                                                    ["not known", "-"]])  # fmt: skip
 
+    @hostile
     def test_forged(self):
         for sql, expected in (
             # A function with endless recursion, and frames that occur many times.
@@ -306,6 +309,7 @@ class HotLines(Details):
             self.assertIn("secret.cu:", json.dumps(answer))
             self.assertNotIn("precious", json.dumps(answer))
 
+    @hostile
     def test_forged(self):
         samples = "CUPTI_ACTIVITY_KIND_PC_SAMPLING"
         for sql in (
@@ -512,6 +516,7 @@ class Links(Details):
                 ]
                 self.assertEqual(when(answer["links"]["launch"]), call)
 
+    @hostile
     def test_forged(self):
         kernels, calls = f"{PREFIX}CONCURRENT_KERNEL", f"{PREFIX}RUNTIME"
         one_time = "; ".join(
