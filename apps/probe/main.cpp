@@ -2,24 +2,32 @@
 // separate program, because the driver stays in a process once it was started.
 //
 //   gpuprof-probe list|try CUPTI…     the libcuptis to try, in order
+//   gpuprof-probe work                runs one kernel: a program for gpuprof doctor to record
 //
-// Prints one line per device: index, chip, name and problem, separated by tabs. The exit code is 0,
-// or that of the error, which is printed on stderr with its hint on a second line.
+// Prints one line per device: index, chip, name, problem, and the problems of PM and PC sampling,
+// separated by tabs. The exit code is 0, or that of the error, which is printed on stderr with its
+// hint on a second line.
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "libprof/base/error.hpp"
+#include "libprof/cupti/one_kernel.hpp"
 #include "libprof/cupti/probe.hpp"
 
 int main(int count, char** words) {
   if (count < 2) return static_cast<int>(gpuprof::ExitCode::internal);
   try {
+    if (words[1] == std::string("work")) {
+      gpuprof::cupti::run_one_kernel();
+      return 0;
+    }
     const std::vector<std::string> candidates(words + 2, words + count);
     for (const auto& device :
          gpuprof::cupti::probe_devices(candidates, words[1] == std::string("try"))) {
-      std::printf("%d\t%s\t%s\t%s\n", device.index, device.chip.c_str(), device.name.c_str(),
-                  device.problem.c_str());
+      std::printf("%d\t%s\t%s\t%s\t%s\t%s\n", device.index, device.chip.c_str(),
+                  device.name.c_str(), device.problem.c_str(), device.pm_sampling.c_str(),
+                  device.pc_sampling.c_str());
     }
   } catch (const gpuprof::Error& error) {
     std::fprintf(stderr, "%s\n%s\n", error.what(), error.hint().c_str());

@@ -20,6 +20,7 @@ enum class ExitCode : int {
   no_metrics = 22,
   no_driver = 23,
   nothing_recorded = 24,
+  doctor_cannot = 25,
   reader_gone = 128 + SIGPIPE,
 };
 
@@ -43,6 +44,7 @@ inline constexpr ExitCodeInfo exit_codes[] = {
     {ExitCode::no_metrics, "metrics cannot be collected here, and --require-metrics was given"},
     {ExitCode::no_driver, "there is no CUDA driver"},
     {ExitCode::nothing_recorded, "nothing was recorded, and --fail-if-empty was given"},
+    {ExitCode::doctor_cannot, "gpuprof doctor found something that cannot be done here"},
     {ExitCode::reader_gone, "the reader of what gpuprof prints has gone"},
 };
 

@@ -3,10 +3,7 @@
 #include "libprof/base/driver_library.hpp"
 
 namespace gpuprof {
-namespace {
 
-// PREFIX/lib/gpuprof/libcupti.so.13. If PREFIX is the Python package, which contains none, the one
-// of the package nvidia-cuda-cupti next to it.
 std::string own_cupti(const std::filesystem::path& folder) {
   const std::filesystem::path package = folder.parent_path().parent_path();
   std::error_code error;
@@ -14,8 +11,6 @@ std::string own_cupti(const std::filesystem::path& folder) {
   return (is_package ? package.parent_path() / "nvidia" / "cu13" / "lib" : folder) /
          "libcupti.so.13";
 }
-
-}  // namespace
 
 std::filesystem::path library_folder() {
   std::error_code error;

@@ -10,6 +10,10 @@ namespace gpuprof {
 // PREFIX/lib/gpuprof, for this program as PREFIX/bin/gpuprof.
 std::filesystem::path library_folder();
 
+// gpuprof's own libcupti: in `folder`, that of its libraries, or if that is in the Python package,
+// which contains none, in the package nvidia-cuda-cupti next to it. It need not exist.
+std::string own_cupti(const std::filesystem::path& folder);
+
 // For the collector, in a process with a driver: paths and names, and "mapped" for a copy that the
 // target has already loaded. `chosen` is --cupti; if not empty, it is the only candidate.
 std::vector<std::string> collector_cupti_candidates(const std::string& chosen);

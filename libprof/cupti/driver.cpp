@@ -54,6 +54,12 @@ std::string Driver::name(int device) const {
   return device_name(name, sizeof name, device) == CUDA_SUCCESS ? name : "";
 }
 
+std::string Driver::name_of(CUresult result) const {
+  const char* name = nullptr;
+  if (error_name && error_name(result, &name) == CUDA_SUCCESS && name) return name;
+  return "error " + std::to_string(result);
+}
+
 std::string Driver::chip(int device) const {
   auto chip = sized<CUpti_Device_GetChipName_Params>(CUpti_Device_GetChipName_Params_STRUCT_SIZE);
   chip.deviceIndex = static_cast<std::size_t>(device);
@@ -84,10 +90,15 @@ Driver start_driver(const std::vector<std::string>& candidates,
   look_up(count_devices, "cuDeviceGetCount");
   look_up(driver.create_context, "cuCtxCreate_v2");
   look_up(driver.device_name, "cuDeviceGetName");
+  driver.error_name =
+      reinterpret_cast<decltype(driver.error_name)>(dlsym(library, "cuGetErrorName"));
 
-  if (init(0) != CUDA_SUCCESS || count_devices(&driver.devices) != CUDA_SUCCESS ||
-      driver.devices == 0) {
-    throw Error("the CUDA driver finds no GPU", "see what nvidia-smi says", ExitCode::no_driver);
+  CUresult result = init(0);
+  if (result == CUDA_SUCCESS) result = count_devices(&driver.devices);
+  if (result != CUDA_SUCCESS || driver.devices == 0) {
+    throw Error("the CUDA driver finds no GPU" +
+                    (result == CUDA_SUCCESS ? "" : ": " + driver.name_of(result)),
+                "see what nvidia-smi says", ExitCode::no_driver);
   }
   Api& api = driver.api;
   std::string reasons;

@@ -22,9 +22,11 @@ struct Driver {
   CUptiResult profiler = CUPTI_SUCCESS;
   CUresult (*create_context)(CUcontext*, unsigned, CUdevice) = nullptr;
   CUresult (*device_name)(char*, int, CUdevice) = nullptr;
+  CUresult (*error_name)(CUresult, const char**) = nullptr;  // null: the driver has none
 
   std::string name(int device) const;
-  std::string chip(int device) const;  // such as GH100; empty: CUPTI does not know it
+  std::string name_of(CUresult result) const;  // CUDA_ERROR_NO_DEVICE, or error 100
+  std::string chip(int device) const;          // such as GH100; empty: CUPTI does not know it
   // Why CUPTI would refuse to count in this way, as far as it knows without trying; empty: it would
   // not refuse.
   std::string problem(int device, CUpti_Profiler_API use) const;

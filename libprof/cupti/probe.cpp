@@ -90,15 +90,18 @@ std::vector<DeviceProbe> probe_devices(const std::vector<std::string>& candidate
     device.name = driver.name(i);
     device.chip = driver.chip(i);
     if (device.chip.empty()) {
-      device.problem = unknown_chip;
+      device.problem = device.pm_sampling = device.pc_sampling = unknown_chip;
       continue;
     }
     device.problem = driver.problem(i, CUPTI_PROFILER_RANGE_PROFILING);
+    device.pm_sampling = driver.problem(i, CUPTI_PROFILER_PM_SAMPLING);
+    device.pc_sampling = driver.problem(i, CUPTI_PROFILER_PC_SAMPLING);
     CUcontext context = nullptr;
-    if (try_one && i == 0 && device.problem.empty() &&
-        driver.create_context(&context, 0, i) == CUDA_SUCCESS) {
-      device.problem = try_collecting(api, context, device.chip);
-    }
+    if (!try_one || i != 0 || !device.problem.empty()) continue;
+    const CUresult created = driver.create_context(&context, 0, i);
+    device.problem = created == CUDA_SUCCESS
+                         ? try_collecting(api, context, device.chip)
+                         : "the driver gives no context: " + driver.name_of(created);
   }
   return devices;
 }

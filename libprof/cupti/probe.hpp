@@ -12,6 +12,9 @@ struct DeviceProbe {
   std::string chip;     // CUPTI's name, such as GH100
   std::string name;     // the driver's
   std::string problem;  // why metrics cannot be collected; empty: they can
+  // Why CUPTI would refuse PM and PC sampling, as far as it knows without trying; empty: it would
+  // not.
+  std::string pm_sampling, pc_sampling;
 };
 
 // `try_one`: also collects something on the first device, which reveals what nothing else does: a

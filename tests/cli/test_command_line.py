@@ -175,7 +175,7 @@ class Grammar(CommandLine):
         program.chmod(0o755)
         self.addCleanup(program.unlink)
         path = f"{self.folder}:{os.environ['PATH']}"
-        for word in ("attach", "cluster", "compare", "doctor", "findings", "merge"):
+        for word in ("attach", "cluster", "compare", "findings", "merge"):
             with self.subTest(word=word):
                 ran = self.run_gpuprof(word, "a b", PATH=path)
                 self.assertEqual((ran.returncode, ran.stdout), (5, ""))
@@ -189,9 +189,9 @@ class Grammar(CommandLine):
             with self.subTest(words=words):
                 ran = self.run_gpuprof(*words, PATH=path)
                 self.assertEqual((ran.returncode, ran.stdout), (0, "ran a\n"), ran.stderr)
-        near = self.run_gpuprof("doctr")
+        near = self.run_gpuprof("atach")
         self.assertEqual(near.returncode, 13)
-        self.assertIn("There is no command doctor yet.", near.stderr)
+        self.assertIn("There is no command attach yet.", near.stderr)
 
     def test_nothing_at_all(self):
         ran = self.run_gpuprof()

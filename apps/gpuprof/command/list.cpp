@@ -28,6 +28,7 @@ namespace gpuprof::app {
   X(export_command)         \
   X(import_file_command)    \
   X(schema_command)         \
+  X(doctor_command)         \
   X(help_command)           \
   X(completion_command)     \
   X(complete_command)       \
@@ -58,7 +59,7 @@ const Subcommand* find_subcommand(std::string_view name) {
 
 namespace {
 
-constexpr std::string_view to_come[] = {"attach", "cluster", "doctor", "findings", "merge"};
+constexpr std::string_view to_come[] = {"attach", "cluster", "findings", "merge"};
 
 }  // namespace
 

@@ -12,13 +12,9 @@
 #include "libprof/base/installation.hpp"
 
 namespace gpuprof::launch {
-namespace {
 
-constexpr std::chrono::seconds patience{60};
-
-}  // namespace
-
-std::vector<ProbedDevice> probe_devices(const std::string& cupti, bool try_one) {
+std::vector<ProbedDevice> probe_devices(const std::string& cupti, bool try_one,
+                                        std::chrono::milliseconds patience) {
   const std::string program = (library_folder() / "gpuprof-probe").string();
   std::vector<std::string> arguments{try_one ? "try" : "list"};
   for (std::string& candidate : host_cupti_candidates(cupti)) {
@@ -33,8 +29,9 @@ std::vector<ProbedDevice> probe_devices(const std::string& cupti, bool try_one) 
                 ExitCode::no_metrics);
   }
   if (output.end == End::overdue) {
-    throw Error("the driver did not answer within a minute", "see what nvidia-smi says",
-                ExitCode::no_metrics);
+    throw ProbeOverdue(
+        "the driver did not answer in " + std::to_string(patience.count() / 1000) + " s",
+        "see what nvidia-smi says", ExitCode::no_metrics);
   }
   if (output.status != 0) {
     std::istringstream lines(output.err);
@@ -56,6 +53,8 @@ std::vector<ProbedDevice> probe_devices(const std::string& cupti, bool try_one) 
     std::getline(words_of, device.chip, '\t');
     std::getline(words_of, device.name, '\t');
     std::getline(words_of, device.problem, '\t');
+    std::getline(words_of, device.pm_sampling, '\t');
+    std::getline(words_of, device.pc_sampling, '\t');
     device.index = std::atoi(index.c_str());
   }
   return devices;

@@ -1,8 +1,11 @@
 // The GPUs of this machine, as reported by gpuprof-probe.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
+
+#include "libprof/base/error.hpp"
 
 namespace gpuprof::launch {
 
@@ -11,10 +14,20 @@ struct ProbedDevice {
   std::string chip;
   std::string name;
   std::string problem;  // why metrics cannot be collected; empty: they can
+  // Why CUPTI would refuse PM and PC sampling; empty: it would not, as far as it knows.
+  std::string pm_sampling, pc_sampling;
+};
+
+class ProbeOverdue : public Error {
+ public:
+  using Error::Error;
 };
 
 // Runs the program, which takes about a second. `try_one` also collects something. Throws
-// gpuprof::Error if there is no driver, no GPU or no CUPTI.
-std::vector<ProbedDevice> probe_devices(const std::string& cupti, bool try_one);
+// gpuprof::Error if there is no driver, no GPU or no CUPTI, and ProbeOverdue if the driver does not
+// answer in time.
+std::vector<ProbedDevice> probe_devices(
+    const std::string& cupti, bool try_one,
+    std::chrono::milliseconds patience = std::chrono::minutes(1));
 
 }  // namespace gpuprof::launch

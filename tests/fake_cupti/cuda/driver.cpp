@@ -1,7 +1,8 @@
 // The stand-in libcuda.so.1, with the runtime on top: loads the injection library where the real
 // one does, and tells the stand-in CUPTI what is called and what the device does.
 //
-// FAKE_CUDA_DEVICES: how many devices there are (1; 16 at most). CUDA's own headers are left out:
+// FAKE_CUDA_DEVICES: how many devices there are (1; 16 at most). FAKE_CUDA_INIT: the error that
+// cuInit returns. FAKE_CUDA_HANG: cuInit does not return. CUDA's own headers are left out:
 // the functions here have the names, and not the many names, of the real ones.
 #include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
@@ -393,7 +394,11 @@ bool fake_cuda_set_hooks(const fake::Hooks* table) {
 bool fake_cuda_is_up() { return driver().up.load(); }
 bool fake_cuda_is_capturing() { return driver().captures.load() > 0; }
 
-int cuInit(unsigned) { return ready(); }
+int cuInit(unsigned) {
+  if (std::getenv("FAKE_CUDA_HANG")) pause();
+  if (const char* code = std::getenv("FAKE_CUDA_INIT")) return std::atoi(code);
+  return ready();
+}
 
 int cuDriverGetVersion(int* version) {
   DRIVER_CALL(cuDriverGetVersion);
@@ -492,6 +497,27 @@ int cuCtxSynchronize() {
     table->synchronized(call.correlation(), current()->id, start, now());
   }
   return success;
+}
+
+// A module's kernels have any name that they are asked for by.
+int cuModuleLoadData(const char** module, const void*) {
+  *module = "module";
+  return state();
+}
+
+int cuModuleGetFunction(const char** function, const char*, const char* name) {
+  *function = names_of(name).second;
+  return state();
+}
+
+int cuLaunchKernel(const char* function, unsigned x, unsigned y, unsigned z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned, void*, void**, void**) {
+  fake::Launch launch;
+  const unsigned grid[] = {x, y, z};
+  const unsigned block[] = {block_x, block_y, block_z};
+  std::copy_n(grid, 3, launch.grid);
+  std::copy_n(block, 3, launch.block);
+  return launch_times(LaunchBy::driver, function, launch, 1);
 }
 
 int cuProfilerStart() {
