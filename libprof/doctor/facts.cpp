@@ -24,7 +24,9 @@ void add_folders(const System& system, const std::string& file, std::vector<std:
   std::istringstream lines(system.text(file).value_or(""));
   for (std::string line; std::getline(lines, line);) {
     const std::string_view folder = trimmed(std::string_view(line).substr(0, line.find('#')));
-    if (folder.starts_with('/')) to.emplace_back(folder);
+    const bool has_32_bits =
+        folder.find("i386") != folder.npos || folder.find("lib32") != folder.npos;
+    if (folder.starts_with('/') && !has_32_bits) to.emplace_back(folder);
   }
 }
 
@@ -62,6 +64,13 @@ std::array<int, 3> parts_of(std::string_view version) {
   return parts;
 }
 
+std::string version_in(const std::string& path) {
+  const std::size_t at = path.rfind(".so.");
+  if (at == path.npos) return {};
+  const std::string version = path.substr(at + 4);
+  return is_version(version) ? version : "";
+}
+
 std::string module_version(const System& system) {
   for (const std::string& word : split(system.line("/proc/driver/nvidia/version"), ' ')) {
     if (is_version(word)) return word;
@@ -91,10 +100,7 @@ Library find_library(const System& system, std::string_view name) {
   for (const std::string& folder : library_folders(system)) {
     const std::string path = folder + "/" + std::string(name);
     if (!system.exists(path)) continue;
-    const std::string target = system.target(path);
-    const std::size_t at = target.rfind(".so.");
-    const std::string version = at == target.npos ? "" : target.substr(at + 4);
-    return {path, is_version(version) ? version : ""};
+    return {path, version_in(system.target(path))};
   }
   return {};
 }
@@ -155,9 +161,8 @@ std::vector<Running> running(const System& system, std::initializer_list<std::st
 }
 
 std::string words_for(const std::vector<Running>& all) {
-  return joined(all, ", ", [](const Running& one) {
-    return one.name + " (process " + one.process + ")";
-  });
+  return joined(all, ", ",
+                [](const Running& one) { return one.name + " (process " + one.process + ")"; });
 }
 
 bool Mount::has(std::string_view option) const {

@@ -18,6 +18,9 @@ inline constexpr int driver_of_cuda_13 = 580;
 // A driver's version, "580.159.03": its parts. {0, 0, 0}: not one.
 std::array<int, 3> parts_of(std::string_view version);
 
+// What follows ".so." in a library's name, if it is a version; otherwise empty.
+std::string version_in(const std::string& path);
+
 // Of the loaded kernel module; empty: none is loaded.
 std::string module_version(const System& system);
 

@@ -58,6 +58,7 @@ class System:
         self.write("/dev/nvidiactl")
         self.write("/dev/nvidia-uvm")
         self.write(LIBRARIES + "/libc.so.6", b"\0GNU C Library stable release version 2.39.\n\0")
+        self.write("/lib64/ld-linux-x86-64.so.2")
         self.write("/etc/os-release", 'ID=ubuntu\nID_LIKE="debian"\n')
         self.status()
         self.limits()
@@ -191,7 +192,9 @@ def _(s):
     s.no_library()
 
 
-@broken("module not loaded", "driver", "cannot", "kernel module is not loaded", "sudo modprobe nvidia")
+@broken(
+    "module not loaded", "driver", "cannot", "kernel module is not loaded", "sudo modprobe nvidia"
+)
 def _(s):
     s.no_module()
 
@@ -331,8 +334,16 @@ def _(s):
     s.environment["GPUPROF_CUPTI"] = "/gone.so"
 
 
+@broken("no collector in the package", "installation", "cannot", "libgpuprof_collector.so is missing",
+        "pip install --force-reinstall gpuprof_cuda-*.whl")  # fmt: skip
+def _(s):
+    python_package(s)
+    s.remove("/home/me/venv/lib/python3.12/site-packages/gpuprof_cuda/lib/gpuprof/"
+             "libgpuprof_collector.so")  # fmt: skip
+
+
 @broken("no collector", "installation", "cannot", "libgpuprof_collector.so is missing",
-        "pip install --force-reinstall gpuprof-cuda")  # fmt: skip
+        "sudo tar xzf gpuprof-*.tar.gz -C /")  # fmt: skip
 def _(s):
     s.remove(OWN + "/libgpuprof_collector.so")
 
@@ -400,7 +411,9 @@ def _(s):
     s.write("/run/nvidia/nvtx/nvtx-cuda.yaml")
 
 
-@broken("a user's NVTX hook file", "nvtx", "unknown", "announces a tool", "rm /run/user/1000/nvidia")
+@broken(
+    "a user's NVTX hook file", "nvtx", "unknown", "announces a tool", "rm /run/user/1000/nvidia"
+)
 def _(s):
     s.environment["XDG_RUNTIME_DIR"] = "/run/user/1000"
     s.write("/run/user/1000/nvidia/nvtx/nvtx-cuda.yaml")
@@ -460,7 +473,9 @@ def _(s):
     s.mount("/dev/shm", "tmpfs", more="rw,size=65536k")
 
 
-@broken("little memory", "memory", "cannot", "the control group has 256 MiB", "--activity-buffers 16")
+@broken(
+    "little memory", "memory", "cannot", "the control group has 256 MiB", "--activity-buffers 16"
+)
 def _(s):
     s.write("/sys/fs/cgroup/user.slice/memory.max", "268435456\n")
 
@@ -493,7 +508,9 @@ def _(s):
     s.limits(addresses="17179869184")
 
 
-@broken("ptrace forbidden", "ptrace", "unknown", "ptrace_scope 2", "sysctl kernel.yama.ptrace_scope=1")
+@broken(
+    "ptrace forbidden", "ptrace", "unknown", "ptrace_scope 2", "sysctl kernel.yama.ptrace_scope=1"
+)
 def _(s):
     s.write("/proc/sys/kernel/yama/ptrace_scope", "2\n")
 
@@ -626,7 +643,13 @@ def _(s):
     s.program("trian")
 
 
-@broken("a program that may not run", "program", "cannot", "may not be executed", "chmod +x '/home/me/my app'")
+@broken(
+    "a program that may not run",
+    "program",
+    "cannot",
+    "may not be executed",
+    "chmod +x '/home/me/my app'",
+)
 def _(s):
     s.write("/home/me/my app", elf())
     s.program("/home/me/my app")
@@ -675,12 +698,20 @@ def _(s):
     s.program("/home/me/notes")
 
 
-@broken("sudo", "its-start", "cannot", "sudo drops the variables", "sudo gpuprof -o run.sqlite ./app 'a b'")
+@broken(
+    "sudo",
+    "its-start",
+    "cannot",
+    "sudo drops the variables",
+    "sudo gpuprof -o run.sqlite ./app 'a b'",
+)
 def _(s):
     s.program("sudo", "./app", "a b")
 
 
-@broken("docker", "its-start", "cannot", "docker starts the program elsewhere", "gpuprof -o run.sqlite")
+@broken(
+    "docker", "its-start", "cannot", "docker starts the program elsewhere", "gpuprof -o run.sqlite"
+)
 def _(s):
     s.program("docker", "run", "image", "./app")
 
@@ -742,6 +773,22 @@ def kubernetes_with_limits_that_suffice(s):
 def root_where_only_administrators_may(s):
     s.only_administrators()
     s.status(capabilities=(1 << 41) - 1, user=0)
+
+
+@sound
+def docker_in_wsl(s):
+    s.docker()
+    s.no_module()
+    s.remove("/dev/nvidia0")
+    s.write("/proc/sys/kernel/osrelease", "5.15.167.4-microsoft-standard-WSL2\n")
+    s.write("/dev/dxg")
+
+
+@sound
+def an_older_library_of_32_bits(s):
+    s.write("/etc/ld.so.conf.d/i386-linux-gnu.conf", "/usr/lib/i386-linux-gnu\n")
+    s.write("/usr/lib/i386-linux-gnu/libcuda.so.550.54.15")
+    s.link("/usr/lib/i386-linux-gnu/libcuda.so.1", "libcuda.so.550.54.15")
 
 
 @sound
@@ -825,7 +872,6 @@ def a_worker_that_changed_its_title(s):
 @sound
 def a_script_of_python(s):
     s.write("/usr/bin/python3", elf(), 0o755)
-    s.write("/lib64/ld-linux-x86-64.so.2")
     s.write("/home/me/train.py", "#!/usr/bin/env python3\n", 0o755)
     s.program("/home/me/train.py", "--lr", "1")
 
@@ -922,7 +968,9 @@ class Sound(DoctorTest):
                 system = self.system()
                 change(system)
                 found = self.findings(system.run(json=True))
-                wrong = {n: fs for n, fs in found.items() if any(f["answer"] == "cannot" for f in fs)}
+                wrong = {
+                    n: fs for n, fs in found.items() if any(f["answer"] == "cannot" for f in fs)
+                }
                 self.assertEqual(wrong, {})
 
     def test_a_copy_is_not_tried(self):
@@ -1011,7 +1059,9 @@ class Hostile(DoctorTest):
         system = self.system()
         head = elf()
         contents = [head[:n] for n in (1, 4, 20, 63, 64, 100, 119)]
-        contents += [head[:32] + struct.pack("<Q", at) + head[40:] for at in (2**64 - 1, 2**63, 130)]
+        contents += [
+            head[:32] + struct.pack("<Q", at) + head[40:] for at in (2**64 - 1, 2**63, 130)
+        ]
         contents += [head[:72] + struct.pack("<Q", 2**64 - 8) + head[80:], b"#!", b"#!\n", b"#!  \n",
                      b"#!" + b"/" * 70000, b"#!/usr/bin/env\n", b"#!/usr/bin/env -S\n"]  # fmt: skip
         for content in contents:
@@ -1030,7 +1080,9 @@ class Hostile(DoctorTest):
 
 class CommandLine(DoctorTest):
     def test_the_page_lists_the_checks(self):
-        page = (pathlib.Path(os.environ["GPUPROF_SOURCE"]) / "docs" / "doctor.md").read_text("utf-8")
+        page = (pathlib.Path(os.environ["GPUPROF_SOURCE"]) / "docs" / "doctor.md").read_text(
+            "utf-8"
+        )
         system = self.system()
         system.process()
         system.options += ["--", "true"]
@@ -1072,7 +1124,9 @@ class Real(MetricTest):
 
     def test_a_kernel_and_a_metric(self):
         found = self.doctor(FAKE_CUDA_DEVICES=2)
-        self.assertEqual(found["gpus"][0][:2], ("ok", "0 Stand-in GPU (FAKE1), 1 Stand-in GPU (FAKE1)"))
+        self.assertEqual(
+            found["gpus"][0][:2], ("ok", "0 Stand-in GPU (FAKE1), 1 Stand-in GPU (FAKE1)")
+        )
         self.assertEqual(found["recording"], [("ok", "a kernel was recorded, with its times", [])])
         self.assertEqual(found["metrics"], [("ok", "a metric was collected on the first GPU", [])])
         self.assertEqual(found["pm-sampling"][0][0], "ok")
@@ -1109,7 +1163,9 @@ class Real(MetricTest):
 
     def test_a_driver_that_fails(self):
         found = self.doctor(FAKE_CUDA_INIT=802)
-        self.assertEqual(found["gpus"][0][:2], ("cannot", "the CUDA driver finds no GPU: error 802"))
+        self.assertEqual(
+            found["gpus"][0][:2], ("cannot", "the CUDA driver finds no GPU: error 802")
+        )
         self.assertEqual(found["metrics"][0][0], "unknown")
         found = self.doctor(FAKE_CUDA_INIT=100)
         self.assertEqual(found["recording"][0][0], "unknown")

@@ -185,7 +185,7 @@ Findings examine_ptrace(const System& system) {
 
 extern const Check container_check{
     .name = "container",
-    .question = "Does a container forbid what gpuprof needs?",
+    .question = "Does the container, if it is one, allow what gpuprof needs?",
     .examine = examine_container,
 };
 

@@ -84,6 +84,9 @@ Findings both(const System& system, const std::string& module, const Library& li
 Findings on_wsl(const System& system) {
   const std::string windows = "/usr/lib/wsl/lib/libcuda.so.1";
   const Library library = find_library(system, "libcuda.so.1");
+  if (!container_of(system).empty()) {  // where the driver is mounted elsewhere
+    return library.path.empty() ? cannot(no_driver_library, with_gpus) : ok(library.path);
+  }
   if (!system.exists("/dev/dxg") || !system.exists(windows)) {
     return cannot("Windows gives WSL no GPU: /dev/dxg or " + windows + " is missing",
                   {"wsl.exe --update", "wsl.exe --shutdown"});

@@ -98,6 +98,17 @@ Findings examine_cupti(const System& system) {
   return ok(path);
 }
 
+bool is_python_package(const System& system) {
+  return own_folder(system).find("/gpuprof_cuda/") != std::string::npos;
+}
+
+std::string how_to_reinstall(const System& system) {
+  const std::string prefix = folder_of(folder_of(own_folder(system)));
+  if (is_python_package(system)) return "pip install --force-reinstall gpuprof_cuda-*.whl";
+  if (prefix == "/usr") return "sudo apt install --reinstall ./gpuprof_*.deb";
+  return "sudo tar xzf gpuprof-*.tar.gz -C " + shell_word(folder_of(prefix));
+}
+
 Findings examine_installation(const System& system) {
   const std::string folder = own_folder(system);
   if (folder.empty()) return unknown("this program's own path is not known: is /proc mounted?");
@@ -106,7 +117,7 @@ Findings examine_installation(const System& system) {
     const std::string path = folder + "/" + name;
     if (!system.exists(path)) {
       return cannot("this installation is not complete: " + path + " is missing",
-                    {"pip install --force-reinstall gpuprof-cuda"});
+                    {how_to_reinstall(system)});
     }
     if (!system.may(path, R_OK | X_OK)) {
       return cannot("this user may not execute " + path, {"sudo chmod a+rx " + shell_word(path)});
@@ -161,7 +172,9 @@ Findings examine_names(const System& system) {
       if (!name.starts_with("gpuprof-") || !name.ends_with(".dist-info")) continue;
       return cannot("another Python package is called gpuprof (" + folder + "/" + name +
                         "): import gpuprof and the command may be its own",
-                    {"pip uninstall gpuprof", "pip install --force-reinstall gpuprof-cuda"});
+                    is_python_package(system) ? std::vector<std::string>{"pip uninstall gpuprof",
+                                                                         how_to_reinstall(system)}
+                                              : std::vector<std::string>{"pip uninstall gpuprof"});
     }
   }
   const std::string own = own_program(system);

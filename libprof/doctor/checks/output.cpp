@@ -14,8 +14,9 @@
 namespace gpuprof::doctor {
 namespace {
 
-// Less is full in seconds.
-constexpr unsigned long long least_bytes = 256 << 20;
+// A profile fills less in seconds.
+constexpr unsigned long long least_output = 256 << 20;
+constexpr unsigned long long least_temporary = 64 << 20;
 constexpr std::size_t socket_name_bytes = sizeof "/gpuprof-XXXXXX/socket";
 
 // Readers on one of these do not share memory with the writer, or locks do not work.
@@ -31,8 +32,9 @@ bool is_unclear(const std::string& type) {
 }
 
 // Why files cannot be made in the folder; empty: they can.
-Findings unusable(const System& system, const std::string& folder, const Mount& mount,
+Findings unusable(const System& system, const std::string& folder, unsigned long long least,
                   const std::string& type) {
+  const Mount mount = mount_of(system, folder);
   if (mount.has("ro")) {
     return cannot(folder + " is on a file system that is mounted read-only (" + mount.folder + ")",
                   {type});
@@ -43,7 +45,7 @@ Findings unusable(const System& system, const std::string& folder, const Mount& 
   struct statvfs room {};
   if (statvfs((system.root + folder).c_str(), &room) != 0) return {};
   const unsigned long long bytes = room.f_bavail * 1ULL * room.f_frsize;
-  if (room.f_blocks > 0 && bytes < least_bytes) {
+  if (room.f_blocks > 0 && bytes < least) {
     return cannot(folder + " has room for " + in_words(bytes), {type});
   }
   return {};
@@ -56,8 +58,8 @@ Findings examine_output(const System& system) {
     return cannot("the folder of " + system.output + " does not exist",
                   {"mkdir -p " + shell_word(folder_of(system.output))});
   }
+  if (Findings why = unusable(system, folder, least_output, type); !why.empty()) return why;
   const Mount mount = mount_of(system, folder);
-  if (Findings why = unusable(system, folder, mount, type); !why.empty()) return why;
   if (is_remote(mount.type)) {
     return cannot(folder + " is on " + mount.type + " (" + mount.folder +
                       "); while it is being recorded, a profile belongs on a local file system",
@@ -80,9 +82,7 @@ Findings examine_temporary(const System& system) {
   if (folder.size() + socket_name_bytes > sizeof sockaddr_un{}.sun_path) {
     return cannot("TMPDIR is so long that a socket in it has no name: " + folder, {type});
   }
-  if (Findings why = unusable(system, folder, mount_of(system, folder), type); !why.empty()) {
-    return why;
-  }
+  if (Findings why = unusable(system, folder, least_temporary, type); !why.empty()) return why;
   return ok(folder);
 }
 

@@ -78,12 +78,10 @@ Findings examine_its_driver(const System& system) {
   const auto drivers = with_name(files, "libcuda.so");
   if (drivers.empty()) return ok("it has not loaded the driver (yet)");
   const std::string module = module_version(system);
-  const std::string version =
-      drivers[0].substr(std::min(drivers[0].size(), drivers[0].rfind(".so.") + 4));
+  const std::string version = version_in(drivers[0]);
   const bool compatible = drivers[0].find("/compat") != std::string::npos;
   if (drivers[0].find(" (deleted)") != std::string::npos ||
-      (!compatible && parts_of(version)[0] > 0 && !module.empty() &&
-       parts_of(version) != parts_of(module))) {
+      (!compatible && !version.empty() && !module.empty() && version != module)) {
     return cannot("it has loaded " + drivers[0] + ", but the driver is now " + module +
                       ": it was updated since",
                   {"kill " + system.process});
@@ -207,19 +205,19 @@ extern const Check process_cuda_check{
 
 extern const Check process_cupti_check{
     .name = "its-cupti",
-    .question = "Which copies of CUPTI has it loaded?",
+    .question = "Has it loaded one copy of CUPTI at most?",
     .examine = examine_its_cupti,
 };
 
 extern const Check process_injection_check{
     .name = "its-injection",
-    .question = "Is another profiler in it?",
+    .question = "Is it free of other profilers?",
     .examine = examine_its_injection,
 };
 
 extern const Check process_namespaces_check{
     .name = "its-files",
-    .question = "Does it see the collector, or is it in a container without it?",
+    .question = "Does it see the collector, also if it is in a container?",
     .examine = examine_its_files,
 };
 

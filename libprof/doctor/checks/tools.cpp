@@ -105,19 +105,19 @@ extern const Check nvtx_check{
 
 extern const Check nccl_check{
     .name = "nccl",
-    .question = "Does NCCL load a profiler of its own?",
+    .question = "Is NCCL without a profiler plug-in?",
     .examine = examine_nccl,
 };
 
 extern const Check profilers_check{
     .name = "profilers",
-    .question = "Does another profiler hold the counters or CUPTI?",
+    .question = "Are the counters and CUPTI free of other profilers?",
     .examine = examine_profilers,
 };
 
 extern const Check mps_check{
     .name = "mps",
-    .question = "Is MPS running?",
+    .question = "Do programs use the GPUs without MPS?",
     .examine = examine_mps,
 };
 

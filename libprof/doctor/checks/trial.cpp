@@ -122,7 +122,7 @@ Findings examine_pc_sampling(const System& system) {
 
 extern const Check gpus_check{
     .name = "gpus",
-    .question = "Which GPUs does the driver find?",
+    .question = "Does the driver answer, and find GPUs?",
     .examine = examine_gpus,
 };
 

@@ -57,13 +57,13 @@ Findings examine_virtual_gpu(const System& system) {
 
 extern const Check mig_check{
     .name = "mig",
-    .question = "Is a GPU divided by MIG?",
+    .question = "Are the GPUs whole, not divided by MIG?",
     .examine = examine_mig,
 };
 
 extern const Check virtual_gpu_check{
     .name = "virtual-gpu",
-    .question = "Is a GPU virtual?",
+    .question = "Are the GPUs real, not virtual?",
     .examine = examine_virtual_gpu,
 };
 
