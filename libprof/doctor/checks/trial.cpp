@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "libprof/base/driver_library.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/helper_process.hpp"
 #include "libprof/base/installation.hpp"
