@@ -37,8 +37,28 @@ std::optional<std::int64_t> number(store::Database& database, std::string_view s
   }
 }
 
+// What is judged if nothing is chosen: the steps of the process with most, without the first, which
+// loads and allocates what all need, if the others are enough. nullopt: there are none.
+struct StepsWindow {
+  reading::Window window;
+  bool without_first = false;
+};
+std::optional<StepsWindow> window_of_steps(store::Database& database) {
+  const auto process = number(database,
+                              "SELECT processId FROM STEP GROUP BY processId "
+                              "ORDER BY count(*) DESC, processId LIMIT 1");
+  if (!process) return std::nullopt;
+  const std::string steps = " FROM STEP WHERE processId = " + std::to_string(*process);
+  const auto count = number(database, "SELECT count(*)" + steps);
+  const bool without_first = count.value_or(0) >= few_steps;
+  const auto from = number(database, "SELECT start" + steps + " ORDER BY start LIMIT 1 OFFSET " +
+                                         (without_first ? "1" : "0"));
+  const auto to = number(database, "SELECT max(stop)" + steps);
+  if (!from || !to || *from >= *to) return std::nullopt;
+  return StepsWindow{.window = {.from = from, .to = to}, .without_first = without_first};
+}
+
 std::int64_t count_steps(store::Database& database, const compute::AccountWindow& window) {
-  if (!database.has_column("STEP", "processId")) return 0;
   return number(database, "SELECT max(n) FROM (SELECT count(*) AS n FROM STEP WHERE start >= " +
                               std::to_string(window.first) + " AND start < " +
                               std::to_string(window.last) + " GROUP BY processId)")
@@ -88,6 +108,8 @@ class Reading {
         room_(room_of(account_)) {}
 
   Findings read(const std::function<void()>& check) {
+    result_.begin = relative(accounts_.window.first);
+    result_.end = relative(accounts_.window.last);
     read_devices();
     if (room_.empty()) return std::move(result_);
     result_.steps = count_steps(database_, accounts_.window);
@@ -113,7 +135,7 @@ class Reading {
         if (part.what == "set") device.set += part.duration;
         if (part.what != "before" && part.what != "after") device.time += part.duration;
       }
-      device.begin = relative(accounts_.window.first) + before;
+      device.begin = result_.begin + before;
       if (device.time > 0) result_.devices.push_back(std::move(device));
     }
   }
@@ -197,11 +219,18 @@ Findings read_findings(store::Database& database, const reading::Moment& from,
                        const reading::Moment& to, const std::function<void()>& check) {
   reading::Tables tables(database);
   const auto zero = [&] { return reading::zero_of_run(tables).value_or(0); };
-  const reading::Window window = reading::find_window(tables, from, to, zero);
+  reading::Window window = reading::find_window(tables, from, to, zero);
   store::Snapshot snapshot(database);
+  const auto steps =
+      window.from || window.to ? std::optional<StepsWindow>() : window_of_steps(database);
+  if (steps) window = steps->window;
   const compute::Accounts accounts =
       compute::read_accounts(snapshot, window.from, window.to, check);
-  return Reading(database, accounts, zero()).read(check);
+  if (accounts.devices.empty()) return {};
+  Findings findings = Reading(database, accounts, zero()).read(check);
+  findings.of_steps = steps.has_value();
+  findings.without_first = steps && steps->without_first;
+  return findings;
 }
 
 }  // namespace gpuprof::findings

@@ -49,8 +49,11 @@ struct Judgement {
 };
 
 struct Findings {
+  std::int64_t begin = 0, end = 0;  // of the time that is judged, ns after the run's zero
+  bool of_steps = false;            // that is the time of the steps, because nothing was chosen
+  bool without_first = false;       // the first step is left out
   std::vector<Device> devices;
-  std::int64_t steps = 0;             // of the process with most; 0: none are known
+  std::int64_t steps = 0;             // in that time, of the process with most; 0: none
   std::vector<std::string> doubts;    // why the confidence of all findings is lower, sentences
   std::vector<Finding> findings;      // those that save most come first
   std::vector<Judgement> judgements;  // in the order of rules()
@@ -58,7 +61,8 @@ struct Findings {
   const Device& device(std::int64_t id) const;
 };
 
-// By default for the run. What findings take from a part of a device's account is never more than
+// By default of the steps, without the first if there are at least three, or of the run if none are
+// known. What findings take from a part of a device's account is never more than
 // the part has, all of them together. `check` is called now and then and may throw.
 Findings read_findings(store::Database& database, const reading::Moment& from,
                        const reading::Moment& to, const std::function<void()>& check);

@@ -77,6 +77,10 @@ std::string findings_json(const Findings& findings, const Shown& shown) {
     }
   }
   const Json document{{"version", version},
+                      {"window",
+                       {{"relative_begin_ns", findings.begin},
+                        {"relative_end_ns", findings.end},
+                        {"of_steps", findings.of_steps}}},
                       {"devices", std::move(devices)},
                       {"steps", findings.steps > 0 ? Json(findings.steps) : Json()},
                       {"doubts", findings.doubts},

@@ -29,6 +29,7 @@ std::string findings_markdown(const Findings& findings, const Shown& shown) {
   if (findings.devices.empty()) return "No GPU work has times there: there is nothing to find.\n";
   std::string text;
   for (const Device& device : findings.devices) text += escaped(verdict(device)) + "\n\n";
+  if (findings.of_steps) text += steps_words(findings) + "\n\n";
   for (const std::string& doubt : findings.doubts) {
     text += "Confidence is lower than it would be otherwise. " + doubt + "\n\n";
   }

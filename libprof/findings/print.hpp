@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "libprof/findings/findings.hpp"
 
@@ -9,6 +10,7 @@ namespace gpuprof::findings {
 
 struct Shown {
   std::string file;                 // the profile, as the user named it
+  std::vector<std::string> window;  // the options that choose a part of it
   double least_share = 0.01;        // findings with less of the device's time are only counted
   const Rule* explained = nullptr;  // null: all rules
 };

@@ -43,6 +43,13 @@ std::string draws_text(const Finding& finding) {
   return text;
 }
 
+std::string explaining_command(const Shown& shown, const Rule& rule) {
+  std::vector<std::string> words{"gpuprof", "findings", shown.file};
+  words.insert(words.end(), shown.window.begin(), shown.window.end());
+  words.insert(words.end(), {"--explain", std::string(rule.id)});
+  return printable(shell_line(words));
+}
+
 }  // namespace
 
 std::string findings_text(const Findings& findings, const Shown& shown) {
@@ -51,6 +58,7 @@ std::string findings_text(const Findings& findings, const Shown& shown) {
   }
   std::string text;
   for (const Device& device : findings.devices) text += paragraph("", verdict(device));
+  if (findings.of_steps) text += paragraph("", steps_words(findings));
   for (const std::string& doubt : findings.doubts) {
     text += paragraph("", "Confidence is lower than it would be otherwise. " + doubt);
   }
@@ -66,10 +74,7 @@ std::string findings_text(const Findings& findings, const Shown& shown) {
                                  std::string(name_of(finding.confidence)));
     text += draws_text(finding);
     text += paragraph("   Fix: ", rule.fix);
-    text += "   " +
-            printable(shell_line(
-                {"gpuprof", "findings", shown.file, "--explain", std::string(rule.id)})) +
-            '\n';
+    text += "   " + explaining_command(shown, rule) + '\n';
   }
   if (const std::string rest = rest_words(number, hidden, shown.least_share); !rest.empty()) {
     text += '\n' + paragraph("", rest);

@@ -61,11 +61,16 @@ std::string verdict(const Device& device) {
   return text + ", and was idle for " + percent_words(idle) + ".";
 }
 
+std::string steps_words(const Findings& findings) {
+  return count_of(findings.steps, "step") + (findings.steps == 1 ? " is" : " are") + " judged" +
+         (findings.without_first ? ", without the first" : "") + "; --from 0 judges the whole run.";
+}
+
 std::string saving(const Findings& findings, const Finding& finding) {
   std::string text = "at most " + time_words(finding.at_most) + ", " +
                      percent_words(finding.share) + " of the time of " +
                      printable(findings.device(finding.device).name);
-  if (findings.steps > 0) {
+  if (findings.steps > 1) {
     text += ", " + time_words(finding.at_most / findings.steps) + " for each of " +
             count_of(findings.steps, "step");
   }

@@ -15,6 +15,8 @@ std::string percent_words(double share);
 std::string part_words(const std::string& part);
 // "NVIDIA H200 (0) is hardly used: it computed for 2.4% of 3.62s, and was idle for 97.6%."
 std::string verdict(const Device& device);
+// "9 steps are judged, without the first; --from 0 judges the whole run." Only of_steps.
+std::string steps_words(const Findings& findings);
 // "at most 3.60s, 99.4% of the time of NVIDIA H200 (0), 1.80s for each of 2 steps".
 std::string saving(const Findings& findings, const Finding& finding);
 // "718us of copying HtoD, 2 times".

@@ -152,6 +152,24 @@ class Made:
         made = self.call("cudaStreamSynchronize", begin, end)
         self.insert("SYNCHRONIZATION", begin, end, type=3, streamId=7, correlationId=made)
 
+    def step(self, begin, end, name):
+        self.correlation += 1
+        times = self.zero + begin * US, self.zero + end * US
+        name = self.string(name)
+        for flags, time, its_name in ((2, times[0], name), (4, times[1], 0)):
+            row = {**self.like["MARKER"], "flags": flags, "timestamp": time, "name": its_name,
+                   "id": self.correlation}  # fmt: skip
+            del row["_id_"]
+            self.database.execute(
+                f"INSERT INTO {KIND}MARKER({', '.join(row)}) VALUES({', '.join('?' * len(row))})",
+                tuple(row.values()),
+            )
+        self.database.execute(
+            "INSERT INTO NVTX_RANGE(processId, threadId, id, domain, name, start, stop, depth, kind) "
+            f"SELECT processId, threadId, ?, 0, ?, ?, ?, 0, 'push_pop' FROM {KIND}RUNTIME LIMIT 1",
+            (self.correlation, name, *times),
+        )
+
     def finish(self):
         """With all that is computed when a run is over."""
         self.database.execute("COMMIT")
@@ -409,10 +427,13 @@ class Profiles(FindingsTest):
                 with self.subTest(capture, window=window):
                     document = self.findings(path, *window, "--min", "0")
                     self.check_sql(path, document, *window)
-                    self.check_sums(path, document, window)
+                    self.check_sums(path, document)
 
-    def check_sums(self, path, document, window):
-        rows = self.account(path, *window)
+    def check_sums(self, path, document):
+        if not document["devices"]:
+            return
+        begin, end = (document["window"][f"relative_{edge}_ns"] for edge in ("begin", "end"))
+        rows = self.account(path, "--from", f"{begin}ns", "--to", f"{end}ns")
         with contextlib.closing(sqlite3.connect(path)) as database:
             names = {name: value for value, name in database.execute(
                 "SELECT value, name FROM ENUM_NAME WHERE enum = 'CUpti_ActivityMemcpyKind'")}  # fmt: skip
@@ -435,7 +456,8 @@ class Profiles(FindingsTest):
         path = self.replayed("torch_step")
         text = gpuprof("findings", path).stdout
         document = self.findings(path)
-        self.assertRegex(text, r"^NVIDIA H200 \(0\) is hardly used: of 3\.7")
+        self.assertRegex(text, r"^NVIDIA H200 \(0\) is hardly used: of 20\d")
+        self.assertIn("2 steps are judged; --from 0 judges the whole run.", text)
         self.assertIn("There are only 2 steps.", text)
         numbered = re.findall(r"(?m)^(\d+)\. (.*)$", text)
         self.assertEqual([title for _, title in numbered],
@@ -453,6 +475,35 @@ class Profiles(FindingsTest):
         few = gpuprof("findings", path, "--min", "50%").stdout
         self.assertIn(" of less than 50.00% ", few)
         self.assertNotIn("\n2. ", few)
+
+    def test_steps(self):
+        """Without a window the steps are judged, without the first of three or more."""
+        made = Made(self.replayed("vector_add"), self.folder)
+        for step in range(5):
+            begin = 1000 * step + 100
+            made.kernel(begin + 100, begin + 200, launched=(begin + 90, begin + 95))
+            made.call("cudaMalloc", begin + 205, begin + (905 if step == 0 else 255))
+            made.kernel(begin + 910, begin + 950, launched=(begin + 906, begin + 908))
+            made.step(begin, begin + 960, f"step {step}")
+        path = made.finish()
+        document = self.findings(path)
+        self.assertEqual(document["steps"], 4)
+        self.assertEqual(document["window"], {"relative_begin_ns": 1100 * US,
+                                              "relative_end_ns": 5060 * US, "of_steps": True})  # fmt: skip
+        self.assertEqual(document["doubts"], [])
+        found = {each["rule"]: each for each in document["findings"]}
+        self.assertEqual(found["allocations"]["at_most_ns"], 4 * 50 * US)
+        self.assertEqual(found["allocations"]["at_most_ns_per_step"], 50 * US)
+        self.check_sql(path, document)
+        text = gpuprof("findings", path).stdout
+        self.assertIn("4 steps are judged, without the first; --from 0 judges the whole run.", text)
+        whole = self.findings(path, "--from", "0")
+        (malloc,) = [each for each in whole["findings"] if each["rule"] == "allocations"]
+        self.assertEqual(malloc["at_most_ns"], (700 + 4 * 50) * US)
+        self.assertEqual((whole["steps"], whole["window"]["of_steps"]), (5, False))
+        one = gpuprof("findings", path, "--nvtx", "step 2").stdout
+        self.assertIn("--from 'nvtx:step 2' --to 'nvtx:step 2' --explain allocations\n", one)
+        self.assertIn("There is only 1 step.", one)
 
     def test_markdown(self):
         text = gpuprof("findings", self.replayed("torch_step"), "--markdown").stdout

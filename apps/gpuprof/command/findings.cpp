@@ -47,6 +47,13 @@ Store share_to(double& share) {
   };
 }
 
+std::vector<std::string> window_words(const reading::Filter& filter) {
+  std::vector<std::string> words;
+  if (filter.from.given()) words.insert(words.end(), {"--from", filter.from.text});
+  if (filter.to.given()) words.insert(words.end(), {"--to", filter.to.text});
+  return words;
+}
+
 int list_rules(const findings::Rule* rule) {
   std::cout << (rule ? rule_text(*rule) : findings::rules_text());
   return 0;
@@ -56,11 +63,12 @@ int show_findings(FindingsArguments& arguments) {
   if (arguments.json && arguments.markdown) {
     throw Error("--json and --markdown exclude one another", "", ExitCode::bad_option);
   }
+  const reading::Filter& window = arguments.window.reports.filter;
   const findings::Shown shown{.file = arguments.file,
+                              .window = window_words(window),
                               .least_share = arguments.least_share,
                               .explained = explained_rule(arguments)};
   if (arguments.file.empty()) return list_rules(shown.explained);
-  const reading::Filter& window = arguments.window.reports.filter;
   findings::Findings found;
   return with_profile(
       arguments.file,
@@ -97,10 +105,9 @@ void declare_findings(Grammar& grammar, FindingsArguments& arguments) {
       "  gpuprof findings run.sqlite --nvtx step3\n"
       "  gpuprof findings run.sqlite --explain pageable_copies\n"
       "\n"
-      "Each number is what mending it saves at most: time that gpuprof account has for the "
-      "device,\n"
-      "without that before its first work and after its last. No part of the account counts "
-      "twice.\n"
+      "Each number is what mending it saves at most: time that gpuprof account has for the GPU,\n"
+      "without that before its first work and after its last. No part of it counts twice. Where\n"
+      "steps are known (view steps), they are judged, without the first of three or more.\n"
       "A rule without the records that it needs says so instead of guessing.");
 }
 
@@ -108,7 +115,7 @@ void declare_findings(Grammar& grammar, FindingsArguments& arguments) {
 
 extern const Subcommand findings_command{
     .name = "findings",
-    .usage = "[FILE] [--nvtx NAME] [--explain RULE] [--json|--markdown]",
+    .usage = "FILE [--explain RULE]",
     .help = "Say what can be mended, and what that saves at most",
     .declare = command<FindingsArguments, declare_findings, show_findings>,
     .values = rule_names,
