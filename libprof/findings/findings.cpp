@@ -1,6 +1,7 @@
 #include "libprof/findings/findings.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -20,8 +21,9 @@ using store::Statement;
 // With fewer, what is found may belong to starting up.
 constexpr std::int64_t few_steps = 3;
 
-// Whether the file has something else than gpuprof writes in the place of what SQL names.
-bool is_of_values(const store::DatabaseError& error) {
+// Whether it is because tables or values of the file are not as gpuprof writes them: a column is
+// missing, a sum overflows.
+bool is_of_content(const store::DatabaseError& error) {
   return error.of_statement() || error.kind() == store::DatabaseError::Kind::other;
 }
 constexpr std::string_view not_computable =
@@ -32,7 +34,7 @@ std::optional<std::int64_t> number(store::Database& database, std::string_view s
   try {
     return database.integer(sql);
   } catch (const store::DatabaseError& error) {
-    if (!is_of_values(error)) throw;
+    if (!is_of_content(error)) throw;
     return std::nullopt;
   }
 }
@@ -148,7 +150,7 @@ class Reading {
     try {
       ask(rule, judgement.sql);
     } catch (const store::DatabaseError& error) {
-      if (!is_of_values(error)) throw;
+      if (!is_of_content(error)) throw;
       judgement.abstains = not_computable;
     } catch (const Error&) {  // of Database::ask
       judgement.abstains = not_computable;

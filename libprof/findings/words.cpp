@@ -1,7 +1,6 @@
 #include "libprof/findings/words.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include "libprof/base/printable.hpp"

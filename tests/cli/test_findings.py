@@ -521,9 +521,17 @@ class Profiles(FindingsTest):
             self.assertEqual(page.returncode, 0)
             for word in ("Counts:", "Saves:", "Confidence:", "Fix:", "https://", "Mistaken:"):
                 self.assertIn(word, page.stdout)
+        files = {path.stem for path in (SOURCE / "libprof/findings/rules").glob("*.cpp")}
+        self.assertEqual(files, {rule["rule"] for rule in document["rules"]})
         docs = (SOURCE / "docs/findings.md").read_text(encoding="utf-8")
         self.assertEqual(re.findall(r"(?m)^\| `(\w+)` \| (.*?) \|", docs),
                          re.findall(r"(?m)^(\w+)  +(.*)$", listed))  # fmt: skip
+        for rule, share, confidence in re.findall(
+            r"(?m)^\| `(\w+)` .* \| (\d+) % \| (\w+) \|$", docs
+        ):
+            page = gpuprof("findings", "--explain", rule).stdout
+            self.assertIn(f"\nFinding:    From {share}.00% of the time", page)
+            self.assertIn(f"\nConfidence: {confidence}. ", page)
 
     def test_rules_without_their_records_abstain(self):
         """A file of nvprof has no names of functions and nothing that gpuprof computes."""
@@ -552,6 +560,18 @@ class Profiles(FindingsTest):
             self.assertIn("Calls of CUDA are not in the file", reasons[rule])
         text = gpuprof("findings", path).stdout
         self.assertIn("No findings: no rule found much that could be saved.", text)
+
+    def test_before_the_run_is_over(self):
+        path = self.folder / "growing.sqlite"
+        shutil.copyfile(self.replayed("vector_add"), path)
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            for table in ("DEVICE_TIME", "GPU_GAP", "LAUNCH_SHAPE"):
+                database.execute(f"DELETE FROM {table}")
+        document = self.findings(path)
+        reasons = {rule["rule"]: rule["abstains"] for rule in document["rules"]}
+        for rule in ("host_away", "launch_bound", "blocking_waits", "low_occupancy"):
+            self.assertIn("when a run is over", reasons[rule])
+        self.assertIn("pageable_copies", {finding["rule"] for finding in document["findings"]})
 
     def test_losses_lower_the_confidence(self):
         made = Made(self.replayed("vector_add"), self.folder)

@@ -25,8 +25,9 @@ extern const Rule blocking_waits{
   FROM gaps
   WHERE after_wait)",
     .bound =
-        "Without the waits, the host would be ahead by the time that it waited: work after a "
-        "gap would be there that much earlier.",
+        "Without the waits, the host would be ahead by the time that it waited, and work after "
+        "such a gap would be there that much earlier. Gaps that began otherwise are not in the "
+        "number.",
     .confidence = Confidence::medium,
     .reason = "Whether the host needed the result that it waited for is not recorded.",
     .fix =
