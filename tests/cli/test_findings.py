@@ -16,6 +16,8 @@ import subprocess
 import tempfile
 import unittest
 
+from hostile import hostile
+
 GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 CAPTURES = "vector_add", "torch_step", "two_processes", "streams_graph", "nvtx_threads", "die"
@@ -612,6 +614,7 @@ class Profiles(FindingsTest):
         )
 
 
+@hostile
 class ForgedProfiles(FindingsTest):
     NAMES = (
         "\x1b[2J\x1b]0;x\x07",
