@@ -200,6 +200,7 @@ class ForgedSchema(Hostile):
             (signal.SIGTERM, "query", "file.sqlite", "losses"),
             (signal.SIGINT, "memory"),
             (signal.SIGTERM, "diff", "file.sqlite", "file.sqlite"),
+            (signal.SIGTERM, "findings"),
             (signal.SIGTERM, "timeline"),
             (signal.SIGINT, "annotate"),
             (signal.SIGTERM, "top"),

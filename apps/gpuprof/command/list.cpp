@@ -14,6 +14,7 @@ namespace gpuprof::app {
   X(info_command)           \
   X(query_command)          \
   X(account_command)        \
+  X(findings_command)       \
   X(diff_command)           \
   X(gate_command)           \
   X(memory_command)         \
@@ -59,7 +60,7 @@ const Subcommand* find_subcommand(std::string_view name) {
 
 namespace {
 
-constexpr std::string_view to_come[] = {"attach", "cluster", "findings", "merge"};
+constexpr std::string_view to_come[] = {"attach", "cluster", "merge"};
 
 }  // namespace
 

@@ -1,0 +1,124 @@
+// gpuprof findings: what can be mended, ranked by what it saves at most.
+#include "libprof/findings/findings.hpp"
+#include "apps/gpuprof/command/with_profile.hpp"
+#include "apps/gpuprof/commands.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/base/nearest.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/findings/print.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+struct FindingsArguments {
+  std::string file;
+  Options window;
+  std::string explained;
+  double least_share = 0.01;
+  bool json = false, markdown = false;
+};
+
+std::vector<std::string> rule_names(std::string_view argument) {
+  std::vector<std::string> names;
+  if (argument != "--explain") return names;
+  for (const findings::Rule* rule : findings::rules()) names.emplace_back(rule->id);
+  return names;
+}
+
+// Null: no rule was named.
+const findings::Rule* explained_rule(const FindingsArguments& arguments) {
+  const std::string& id = arguments.explained;
+  if (id.empty()) return nullptr;
+  if (const findings::Rule* rule = findings::find_rule(id)) return rule;
+  const auto near = nearest(id, rule_names("--explain"));
+  throw Error("there is no rule " + id,
+              near.empty() ? "gpuprof findings lists the rules"
+                           : "did you mean " + alternatives(near) + "?",
+              ExitCode::bad_option);
+}
+
+// "1%" or "1".
+Store share_to(double& share) {
+  return [&share](const std::string& value) -> std::string {
+    const std::string_view digits(value.data(), value.size() - value.ends_with('%'));
+    const auto percent = parse<double>(digits);
+    if (!percent || !(*percent >= 0 && *percent <= 100)) return "a percentage from 0 to 100";
+    return share = *percent / 100, "";
+  };
+}
+
+std::vector<std::string> window_words(const reading::Filter& filter) {
+  std::vector<std::string> words;
+  if (filter.from.given()) words.insert(words.end(), {"--from", filter.from.text});
+  if (filter.to.given()) words.insert(words.end(), {"--to", filter.to.text});
+  return words;
+}
+
+int list_rules(const findings::Rule* rule) {
+  std::cout << (rule ? rule_text(*rule) : findings::rules_text());
+  return 0;
+}
+
+int show_findings(FindingsArguments& arguments) {
+  if (arguments.json && arguments.markdown) {
+    throw Error("--json and --markdown exclude one another", "", ExitCode::bad_option);
+  }
+  const reading::Filter& window = arguments.window.reports.filter;
+  const findings::Shown shown{.file = arguments.file,
+                              .window = window_words(window),
+                              .least_share = arguments.least_share,
+                              .explained = explained_rule(arguments)};
+  if (arguments.file.empty()) return list_rules(shown.explained);
+  findings::Findings found;
+  return with_profile(
+      arguments.file,
+      [&](const OpenProfile& open) {
+        found = findings::read_findings(open.database, window.from, window.to,
+                                        [&] { open.show("reading calls and GPU work"); });
+      },
+      [&] {
+        if (arguments.json) {
+          std::cout << findings_json(found, shown);
+        } else if (shown.explained) {
+          std::cout << rule_text(*shown.explained) << '\n'
+                    << explained_text(found, *shown.explained);
+        } else {
+          std::cout << (arguments.markdown ? findings_markdown(found, shown)
+                                           : findings_text(found, shown));
+        }
+      });
+}
+
+void declare_findings(Grammar& grammar, FindingsArguments& arguments) {
+  grammar.take("file", &arguments.file,
+               "A profile, also one that is being written; nothing: the rules are listed", "FILE");
+  grammar.take_window(arguments.window);
+  grammar.take("--min", share_to(arguments.least_share),
+               "Leave out findings of less than this share of the device's time (1%)", "PERCENT");
+  grammar.take("--explain", &arguments.explained,
+               "Describe a rule, with the SQL that gives its number", "RULE");
+  grammar.take("--json", &arguments.json, "One JSON document");
+  grammar.take("--markdown", &arguments.markdown, "For a ticket");
+  grammar.footer(
+      "\n"
+      "  gpuprof findings run.sqlite\n"
+      "  gpuprof findings run.sqlite --nvtx step3\n"
+      "  gpuprof findings run.sqlite --explain pageable_copies\n"
+      "\n"
+      "Each number is what mending it saves at most: time that gpuprof account has for the GPU,\n"
+      "without that before its first work and after its last. No part of it counts twice. Where\n"
+      "steps are known (view steps), they are judged, without the first of three or more.\n"
+      "A rule without the records that it needs says so instead of guessing.");
+}
+
+}  // namespace
+
+extern const Subcommand findings_command{
+    .name = "findings",
+    .usage = "FILE [--explain RULE]",
+    .help = "Say what can be mended, and what that saves at most",
+    .declare = command<FindingsArguments, declare_findings, show_findings>,
+    .values = rule_names,
+};
+
+}  // namespace gpuprof::app

@@ -1,0 +1,70 @@
+// What can be mended in a profile, ranked by what it saves at most. For gpuprof findings.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libprof/findings/rule.hpp"
+#include "libprof/read/window.hpp"
+#include "libprof/store/sqlite.hpp"
+
+namespace gpuprof::findings {
+
+// What a finding takes from one part of a device's account, and the most expensive of it.
+struct Draw {
+  std::string part;
+  std::int64_t ns = 0;
+  std::int64_t count = 0;                             // 0: not known
+  std::optional<std::int64_t> first = {}, last = {};  // ns after the run's zero
+  std::string what = {};                              // text of the file; empty: nothing
+};
+
+struct Finding {
+  const Rule* rule = nullptr;
+  std::int64_t device = 0;
+  std::int64_t at_most = 0;  // ns; the draws add up to it
+  double share = 0;          // of the device's time
+  Confidence confidence = Confidence::low;
+  std::vector<Draw> draws = {};  // longest first
+};
+
+struct Device {
+  std::int64_t id = 0;
+  std::string name;        // text of the file
+  std::int64_t begin = 0;  // ns after the run's zero
+  std::int64_t time = 0;   // ns from its first work to its last; in a window, what of that is in it
+  std::int64_t compute = 0, communication = 0, copy = 0, set = 0;  // ns
+
+  std::int64_t idle() const { return time - compute - communication - copy - set; }
+};
+
+// What a rule asked, and why it could not answer.
+struct Judgement {
+  const Rule* rule = nullptr;
+  std::string sql = {};       // empty: it did not ask
+  std::string abstains = {};  // the reason; empty: it answered
+};
+
+struct Findings {
+  std::int64_t begin = 0, end = 0;  // of the time that is judged, ns after the run's zero
+  bool of_steps = false;            // that is the time of the steps, because nothing was chosen
+  bool without_first = false;       // the first step is left out
+  std::vector<Device> devices;
+  std::int64_t steps = 0;             // in that time, of the process with most; 0: none
+  std::vector<std::string> doubts;    // why the confidence of all findings is lower, sentences
+  std::vector<Finding> findings;      // those that save most come first
+  std::vector<Judgement> judgements;  // in the order of rules()
+
+  const Device& device(std::int64_t id) const;
+};
+
+// By default of the steps, without the first if there are at least three, or of the run if none are
+// known. What findings take from a part of a device's account is never more than
+// the part has, all of them together. `check` is called now and then and may throw.
+Findings read_findings(store::Database& database, const reading::Moment& from,
+                       const reading::Moment& to, const std::function<void()>& check);
+
+}  // namespace gpuprof::findings

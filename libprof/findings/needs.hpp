@@ -1,0 +1,22 @@
+// Why rules abstain.
+#pragma once
+
+#include <string_view>
+
+namespace gpuprof::findings {
+
+inline constexpr std::string_view computed_at_the_end =
+    "The file lacks what gpuprof computes when a run is over; for a run that was killed, gpuprof "
+    "finish does it.";
+inline constexpr std::string_view calls_not_recorded =
+    "Calls of CUDA are not in the file; they are recorded unless --trace leaves out api.";
+inline constexpr std::string_view not_of_gpuprof =
+    "The file has nvprof's tables only, without the names of numbers.";
+inline constexpr std::string_view no_copies = "The file has no table of copies.";
+inline constexpr std::string_view no_sets = "The file has no table of memory sets.";
+inline constexpr std::string_view no_kernels =
+    "Kernels are not in the file, or ran one at a time (--concurrent-kernels off).";
+inline constexpr std::string_view no_kernel_names = "The file has no names of kernels.";
+inline constexpr std::string_view no_devices = "The file does not describe its devices.";
+
+}  // namespace gpuprof::findings

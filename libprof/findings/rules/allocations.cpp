@@ -1,0 +1,42 @@
+// Memory is allocated and freed while the GPU has nothing to do.
+#include "libprof/findings/needs.hpp"
+#include "libprof/findings/rule.hpp"
+
+namespace gpuprof::findings {
+
+extern const Rule allocations{
+    .id = "allocations",
+    .title = "The GPU waits while the host allocates or frees memory",
+    .order = 10,
+    .needs = {{.table = "API_NAME", .otherwise = not_of_gpuprof, .rows = true},
+              {.table = "api_calls", .otherwise = calls_not_recorded, .rows = true}},
+    .when =
+        "Idle time between works in which the host was in cudaMalloc, cudaFree, cudaHostAlloc, "
+        "cudaHostRegister or a function of their kind; those that are ordered in a stream do "
+        "not count",
+    .least_share = 0.01,
+    .sql = R"(  SELECT a.device, a.part, a.ns, a.count, NULL AS first, NULL AS last,
+         substr(n.name, 1, instr(n.name || '_', '_') - 1) AS what
+  FROM account AS a
+  JOIN API_NAME AS n ON n.domain = a.domain AND n.cbid = a.cause
+  WHERE a.part = 'call'
+    AND n.name NOT GLOB '*Async*'
+    AND (n.name GLOB 'cudaMalloc*' OR n.name GLOB 'cudaFree*' OR n.name GLOB 'cudaHostAlloc*' OR
+         n.name GLOB 'cudaHostRegister*' OR n.name GLOB 'cudaHostUnregister*' OR
+         n.name GLOB 'cuMemAlloc*' OR n.name GLOB 'cuMemFree*' OR n.name GLOB 'cuMemHostAlloc*' OR
+         n.name GLOB 'cuMemHostRegister*' OR n.name GLOB 'cuMemHostUnregister*' OR
+         n.name GLOB 'cuMemCreate*' OR n.name GLOB 'cuMemMap*' OR n.name GLOB 'cuMemUnmap*'))",
+    .bound = "Without these calls, the idle time in them is saved and nothing else.",
+    .confidence = Confidence::high,
+    .reason = "The GPU had no work while the host was in the call.",
+    .fix =
+        "Allocate once, before the steps, and reuse the memory: an allocator with a cache "
+        "(PyTorch's), a pool, or cudaMallocAsync with a release threshold.",
+    .link =
+        "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#stream-ordered-memory-allocator",
+    .mistaken =
+        "A program that allocates once, after its first work on the GPU: a longer run has the "
+        "same time with more steps.",
+};
+
+}  // namespace gpuprof::findings

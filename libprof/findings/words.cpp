@@ -1,0 +1,118 @@
+#include "libprof/findings/words.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "libprof/base/printable.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/report/number.hpp"
+#include "schema/enums.hpp"
+
+namespace gpuprof::findings {
+namespace {
+
+// Shares of a device's time from which on it is hardly used, or does one thing for most of it.
+constexpr double hardly = 0.1, mostly = 0.5, mostly_computing = 0.9;
+
+double share_of(std::int64_t ns, const Device& device) {
+  return static_cast<double>(ns) / static_cast<double>(device.time);
+}
+
+}  // namespace
+
+std::string time_words(std::int64_t ns) {
+  return report::format_time(static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)));
+}
+
+std::string percent_words(double share) { return report::format_percent(100 * share); }
+
+std::string part_words(const std::string& part) {
+  if (part == "compute") return "computing";
+  if (part == "communication") return "communicating";
+  if (part == "set") return "setting memory";
+  if (part == "call") return "idle time, the host in calls of CUDA";
+  if (part == "no call") return "idle time, the host in no call of CUDA";
+  if (part == "short gap") return "idle time in short gaps";
+  constexpr std::string_view copy = "copy ";
+  if (!part.starts_with(copy)) return "idle time";
+  const std::string number = part.substr(copy.size());
+  const std::string_view name =
+      schema::enum_name("CUpti_ActivityMemcpyKind", parse<std::int64_t>(number).value_or(0));
+  return "copying " + (name.empty() ? "in direction " + number : std::string(name));
+}
+
+std::string verdict(const Device& device) {
+  const double idle = share_of(device.idle(), device), compute = share_of(device.compute, device);
+  const double copy = share_of(device.copy, device);
+  std::string text = printable(device.name) + " ";
+  text += idle > 1 - hardly            ? "is hardly used"
+          : idle > mostly              ? "is idle for most of the time"
+          : copy > mostly              ? "copies for most of the time"
+          : compute > mostly_computing ? "computes for most of the time"
+                                       : "is in use";
+  text += ": of " + time_words(device.time) + " from " + report::format_moment(device.begin) +
+          " on, it computed for " + percent_words(compute);
+  for (const auto& [ns, word] :
+       {std::pair{device.communication, "communicated"}, std::pair{device.copy, "copied"},
+        std::pair{device.set, "set memory"}}) {
+    if (ns > 0) text += std::string(", ") + word + " for " + percent_words(share_of(ns, device));
+  }
+  return text + ", and was idle for " + percent_words(idle) + ".";
+}
+
+std::string steps_words(const Findings& findings) {
+  return count_of(findings.steps, "step") + (findings.steps == 1 ? " is" : " are") + " judged" +
+         (findings.without_first ? ", without the first" : "") + "; --from 0 judges the whole run.";
+}
+
+std::string saving(const Findings& findings, const Finding& finding) {
+  std::string text = "at most " + time_words(finding.at_most) + ", " +
+                     percent_words(finding.share) + " of the time of " +
+                     printable(findings.device(finding.device).name);
+  if (findings.steps > 1) {
+    text += ", " + time_words(finding.at_most / findings.steps) + " for each of " +
+            count_of(findings.steps, "step");
+  }
+  return text;
+}
+
+std::string amount(const Draw& draw) {
+  std::string text = time_words(draw.ns) + " of " + part_words(draw.part);
+  if (draw.count > 0) text += ", " + count_of(draw.count, "time");
+  return text;
+}
+
+std::string what(const Draw& draw) {
+  constexpr std::size_t head = 50, tail = 20;
+  const std::string text = printable(draw.what);
+  return text.size() > head + tail ? without_middle(text, head, tail, "…") : text;
+}
+
+std::string where(const Draw& draw) {
+  if (!draw.first || !draw.last) return {};
+  return "from " + report::format_moment(*draw.first) + " to " + report::format_moment(*draw.last);
+}
+
+std::vector<Abstention> abstentions(const Findings& findings) {
+  std::vector<Abstention> all;
+  for (const Judgement& judgement : findings.judgements) {
+    if (judgement.abstains.empty()) continue;
+    const std::string reason = printable(judgement.abstains);
+    const auto same = std::ranges::find(all, reason, &Abstention::reason);
+    if (same == all.end()) {
+      all.push_back({std::string(judgement.rule->id), reason});
+    } else {
+      same->rules.append(", ").append(judgement.rule->id);
+    }
+  }
+  return all;
+}
+
+std::string rest_words(std::size_t shown, std::size_t hidden, double least_share) {
+  if (shown + hidden == 0) return "No findings: no rule found much that could be saved.";
+  if (hidden == 0) return {};
+  return count_of(hidden, "finding") + " of less than " + percent_words(least_share) +
+         (hidden == 1 ? " is" : " are") + " not shown; --min shows more.";
+}
+
+}  // namespace gpuprof::findings
