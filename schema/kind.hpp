@@ -101,7 +101,7 @@ enum class Source : std::uint8_t {
   enable,           // cuptiActivityEnable
   enable_and_dump,  // cuptiActivityEnableAndDump, or else earlier objects would be missing
   with_other,       // comes with another kind and cannot be enabled itself
-  ourselves,        // CUPTI declares it but delivers none: the collector creates the records
+  ourselves,        // the collector makes the records
 };
 
 struct KindInfo {

@@ -23,9 +23,9 @@ inline constexpr Column nvtx_range_columns[]{
     stored("depth", Type::i64,
            "push/pop ranges of its thread and domain around it; NULL for start_end"),
     stored("parent", Type::i64, "_id_ of the innermost of those; NULL = none"),
-    stored("kind", Type::text,
-           "'push_pop', or 'start_end' for one that ends in another thread or crosses another "
-           "range: CUPTI does not distinguish them"),
+    stored(
+        "kind", Type::text,
+        "'push_pop' or 'start_end'; guessed from how it nests in gpuprof 0.1's files and nvprof's"),
     stored("payloadInt", Type::i64, "payload that is a whole number, else NULL"),
     stored("payloadDouble", Type::f64, "payload that is a floating-point number, else NULL"),
     stored("color", Type::i64, "0xAARRGGBB; NULL = none"),
@@ -59,7 +59,7 @@ inline constexpr Table nvtx_payload{
 
 inline constexpr Column nvtx_payload_entry_columns[]{
     stored("processId", Type::i64, "process that registered it"),
-    stored("domainId", Type::i64, "CUPTI's number of the domain: MARKER_DATA.cuptiDomainId"),
+    stored("domainId", Type::i64, "number of the domain: MARKER_DATA.cuptiDomainId"),
     stored("schemaId", Type::i64,
            "the layout or enum: MARKER_DATA.payloadSchema, or type of an entry"),
     stored("isEnum", Type::i64, "1 = a value of an enum, 0 = a field of a layout"),

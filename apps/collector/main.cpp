@@ -4,8 +4,7 @@
 // The driver loads the library named by CUDA_INJECTION64_PATH and calls InitializeInjection while
 // cuInit runs; NVTX loads the one named by NVTX_INJECTION64_PATH and calls
 // InitializeInjectionNvtx2, once per library that uses NVTX, possibly before any CUDA call. The
-// first call starts the whole collector: CUPTI's NVTX entry point crashes if CUPTI was not set up
-// before it.
+// first call starts the whole collector.
 //
 // An OpenACC runtime loads the library named by ACC_PROFLIB and calls acc_register_library; an
 // OpenMP runtime with OMPT loads those named by OMP_TOOL_LIBRARIES and calls ompt_start_tool.
@@ -36,14 +35,10 @@ Function* of_cupti(const char* name) noexcept {
   return reinterpret_cast<Function*>(Collector::instance().cupti_symbol(name));
 }
 
-// Passes an NVTX call on to CUPTI's function `name`. NVTX treats 1 as success and unloads us on 0;
-// CUPTI returns 0 on success.
-int hand_on(const char* name, void* argument) noexcept {
+// NVTX treats 1 as success and unloads us on 0.
+int inject_into_nvtx(NvtxGetExportTableFunc_t get_export_table) noexcept {
   start();
-  const auto initialize = of_cupti<int(void*)>(name);
-  if (!initialize) return 0;
-  initialize(argument);
-  return 1;
+  return Collector::instance().take_nvtx(get_export_table);
 }
 
 constexpr char openmp_entry[] = "cuptiOpenMpInitialize_v2";
@@ -80,12 +75,13 @@ int InitializeInjection() {
   return 1;
 }
 
-int InitializeInjectionNvtx2(void* get_export_table) {
-  return hand_on("cuptiNvtxInitialize2", get_export_table);
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
+  return inject_into_nvtx(get_export_table);
 }
 
-int InitializeInjectionNvtx(void* get_export_table) {
-  return hand_on("cuptiNvtxInitialize", get_export_table);
+// NVTX 1 has fewer tables.
+int InitializeInjectionNvtx(NvtxGetExportTableFunc_t get_export_table) {
+  return inject_into_nvtx(get_export_table);
 }
 
 // Null: the process is traced from now on. Otherwise the reason why not, valid until the next call.
@@ -105,8 +101,9 @@ std::uint64_t gpuprof_collector_begin_range(const char* name) {
 
 void gpuprof_collector_end_range() { Collector::instance().end_range(); }
 
-int InitializeInjectionNvtxExtension(void* module) {
-  return hand_on("cuptiNvtxExtensionInitialize", module);
+int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* extension) {
+  start();
+  return extension && Collector::instance().take_nvtx_extension(*extension);
 }
 
 }  // extern "C"

@@ -177,10 +177,11 @@ std::byte* Arena::lend() {
   return slot(top - 1);
 }
 
-std::optional<std::uint32_t> Arena::lend_calls() {
+std::optional<std::uint32_t> Arena::lend_calls(Writer writer) {
   const std::uint32_t top = pop(header_->free_call_slots);
   if (top == 0) return std::nullopt;
   SlotHeader& slot_header = slot_headers_[top - 1];
+  slot_header.writer = writer;
   slot_header.used.store(0, std::memory_order_relaxed);
   slot_header.sent.store(0, std::memory_order_relaxed);
   slot_header.sending.store({}, std::memory_order_relaxed);

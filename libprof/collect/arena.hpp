@@ -9,8 +9,9 @@
 // the launcher does not read, the frame waits in the slot (keep): ours -> packed -> free. Lending
 // is lock-free. Pages are touched only as CUPTI fills them, so unused slots cost little.
 //
-// Smaller slots, whose numbers follow, are for records of calls (call_records.hpp), which the
-// collector writes itself: free -> (lend_calls) -> calls, while a thread writes to it -> calls_done
+// Smaller slots, whose numbers follow, are for records that the collector writes itself, of calls
+// and of NVTX (thread_slots.hpp): free -> (lend_calls) -> calls, while a thread writes to it ->
+// calls_done
 // -> (give_back_calls, after its last batch is on the wire) -> free. Their batches are sent while
 // the thread writes on, so the header says how far they got.
 #pragma once
@@ -47,13 +48,20 @@ struct CallBatch {
 };
 static_assert(std::atomic<CallBatch>::is_always_lock_free);
 
+// Who writes to a slot of calls.
+struct Writer {
+  std::uint32_t process;
+  std::uint32_t thread;
+};
+
 struct SlotHeader {
   std::atomic<SlotState> state;
   std::atomic<std::uint32_t> generation;  // counts up each time the slot is lent
   std::atomic<std::uint32_t> next;        // free list
   std::uint32_t length;                   // packed: size of the batch in bytes
   std::uint64_t turn;                     // packed: batches are sent in this order
-  // Slots of calls, in bytes from the start of the slot:
+  // Slots of calls: the thread that writes, and bytes from the start of the slot.
+  Writer writer;
   std::atomic<std::uint32_t> used;  // finished records end here
   std::atomic<std::uint32_t> sent;  // records before this are on the wire
   std::atomic<CallBatch> sending;   // the last batch, whether or not it arrived
@@ -129,7 +137,7 @@ static_assert(sizeof(ArenaHeader) <= wire::ledger_offset);
 
 inline constexpr std::uint64_t arena_magic = 0x616e657261707067;  // "gpparena"
 // Changes with the layout: salvage of another version reads nothing.
-inline constexpr std::uint32_t arena_version = 3;
+inline constexpr std::uint32_t arena_version = 4;
 
 class Arena {
  public:
@@ -159,7 +167,7 @@ class Arena {
   void give_back(std::uint32_t slot, std::size_t used);
 
   // A slot for the calls of one thread, or nullopt if all are in use. Any thread, lock-free.
-  std::optional<std::uint32_t> lend_calls();
+  std::optional<std::uint32_t> lend_calls(Writer writer);
   // All of its records are on the wire.
   void give_back_calls(std::uint32_t slot);
 

@@ -10,6 +10,7 @@
 
 #include "libprof/base/clock.hpp"
 #include "libprof/base/crc32c.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/collect/cubin.hpp"
 #include "libprof/collect/keep_errno.hpp"
 #include "schema/activity/code.hpp"
@@ -47,7 +48,7 @@ std::optional<std::string> Buffers::create(const wire::Fields& config,
   delivery_ =
       std::make_unique<Delivery>(arena_, channel_, *packer_, cupti_.cuptiActivityGetNextRecord);
   payload_schemas_ = std::make_unique<PayloadSchemas>(
-      cupti_, [this](const wire::PayloadSchema& schema) { stream_.describe(schema); });
+      nvtx_.objects(), [this](const wire::PayloadSchema& schema) { stream_.describe(schema); });
   packer_->on_payload([this](std::uint32_t domain, std::uint64_t schema) {
     payload_schemas_->seen(domain, schema);
   });
@@ -69,7 +70,16 @@ std::optional<std::string> Buffers::create(const wire::Fields& config,
       cupti_.try_("cuptiSetThreadIdType",
                   cupti_.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM),
                   {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_NOT_SUPPORTED});
-  calls_.begin(cupti_, system_thread_ids);
+  slots_.begin(cupti_, system_thread_ids);
+  calls_.begin(cupti_);
+  const auto domains = [&config](const char* key) {
+    std::set<std::string> names;
+    for (std::string& name : split(config.text(key), '\n')) {
+      if (!name.empty()) names.insert(std::move(name));
+    }
+    return names;
+  };
+  nvtx_.objects().choose_domains(domains("nvtx_domains"), domains("nvtx_domains_left_out"));
   return cupti_.check("cuptiActivityRegisterCallbacks",
                       cupti_.cuptiActivityRegisterCallbacks(on_request, on_complete));
 }
@@ -231,7 +241,7 @@ void Buffers::wait_until_sent(std::chrono::milliseconds patience) {
 
 // By both ids that CUPTI may use for the thread.
 void Buffers::leave_out_this_thread() {
-  calls_.leave_out_this_thread();
+  slots_.leave_out_this_thread();
   for (const std::uint32_t id : {static_cast<std::uint32_t>(syscall(SYS_gettid)),
                                  static_cast<std::uint32_t>(pthread_self())}) {
     for (auto& own : arena_.own_threads()) {

@@ -3,7 +3,7 @@
 // does not produce.
 //
 // First create(), on one thread, then the settings; after that any thread, as CUPTI calls back.
-// lend(), note_launch() and calls() are on the application's hot paths and take no lock.
+// lend(), note_launch(), calls() and nvtx() are on the application's hot paths and take no lock.
 #pragma once
 
 #include <cupti.h>
@@ -25,10 +25,12 @@
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/delivery.hpp"
+#include "libprof/collect/nvtx_records.hpp"
 #include "libprof/collect/packer.hpp"
 #include "libprof/collect/payload_schemas.hpp"
 #include "libprof/collect/stream.hpp"
 #include "libprof/collect/strings.hpp"
+#include "libprof/collect/thread_slots.hpp"
 
 namespace gpuprof::collect {
 
@@ -44,8 +46,9 @@ class Buffers {
                                     CUpti_BuffersCallbackRequestFunc on_request,
                                     CUpti_BuffersCallbackCompleteFunc on_complete);
   const Arena& arena() const { return arena_; }
-  // Calls that the collector records itself.
+  // Calls and NVTX that the collector records itself.
   CallRecords& calls() { return calls_; }
+  NvtxRecords& nvtx() { return nvtx_; }
 
   // Settings; call before there are records.
   void want(int kind, bool wanted) { packer_->want(static_cast<std::size_t>(kind), wanted); }
@@ -98,7 +101,7 @@ class Buffers {
   void process_ends() { arena_.ledger().ended.store(1); }
   // For the child of a fork; see Arena::abandon().
   void abandon() {
-    calls_.abandon();
+    slots_.abandon();
     arena_.abandon();
   }
 
@@ -113,7 +116,9 @@ class Buffers {
   Channel& channel_;
   Stream& stream_;
   Arena arena_;
-  CallRecords calls_{arena_};
+  ThreadSlots slots_{arena_};
+  CallRecords calls_{slots_};
+  NvtxRecords nvtx_{slots_};
   std::unique_ptr<LaunchNames> launch_names_;
   std::timed_mutex flushing_;  // held while CUPTI flushes
   // The time that flushes after waits have used, as a point in time up to which their share of the

@@ -1,40 +1,16 @@
 #include "libprof/collect/call_records.hpp"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
 
-#include "libprof/base/clock.hpp"
-
 namespace gpuprof::collect {
 namespace {
-
-constexpr std::uint64_t trace_step = std::uint64_t{1} << 32;
-// Each trace has a number of its own, since what a thread remembers of one is not of another.
-constinit std::atomic<std::uint64_t> traces{0};
 
 // Calls within calls: a driver call may call back the application, which may make more calls. Any
 // deeper ones have no records.
 constexpr std::size_t most_open = 8;
-
-std::uint64_t system_now() { return static_cast<std::uint64_t>(clock_ns(CLOCK_REALTIME)); }
-
-// Whether CUPTI's times are those of the system's clock: they are in all versions seen. A reading
-// of one lies between two of the other, unless the clock was set meanwhile.
-bool is_system_clock(CheckedApi& cupti) {
-  if (!cupti.cuptiGetTimestamp) return true;
-  for (int tries = 0; tries < 3; ++tries) {
-    std::uint64_t there = 0;
-    const std::uint64_t before = system_now();
-    if (!cupti.try_("cuptiGetTimestamp", cupti.cuptiGetTimestamp(&there))) return true;
-    if (before <= there && there <= system_now()) return true;
-  }
-  return false;
-}
 
 std::uint32_t result_of(const CUpti_CallbackData& call) {
   return call.functionReturnValue ? *static_cast<const std::uint32_t*>(call.functionReturnValue)
@@ -86,12 +62,7 @@ struct CallRecords::Thread {
     std::uint64_t start;
   };
 
-  bool left_out = false;
   std::uint64_t epoch = 0;
-  bool has_slot = false;
-  std::uint32_t slot = 0;
-  std::uint32_t used = 0;  // bytes of the slot
-  std::uint32_t id = 0;
   std::uint32_t depth = 0;
   std::array<Open, most_open> open{};
   Open wait{};
@@ -100,33 +71,15 @@ struct CallRecords::Thread {
 
 constinit thread_local CallRecords::Thread CallRecords::thread_;
 
-void CallRecords::begin(CheckedApi& cupti, bool system_thread_ids) {
-  const std::lock_guard lock(leaving_);
-  system_thread_ids_ = system_thread_ids;
-  process_ = static_cast<std::uint32_t>(getpid());
+void CallRecords::begin(CheckedApi& cupti) {
   cupti_ = &cupti;
-  timestamp_ = is_system_clock(cupti) ? nullptr : cupti.cuptiGetTimestamp;
-  // Without it, slots of ended threads stay in use until the trace ends.
-  if (!has_key_) has_key_ = pthread_key_create(&key_, &thread_ends) == 0;
-  epoch_.store(++traces * trace_step, std::memory_order_release);
-}
-
-std::uint64_t CallRecords::now() const {
-  std::uint64_t there = 0;
-  if (!timestamp_ || timestamp_(&there) != CUPTI_SUCCESS) return system_now();
-  return there;
+  epoch_.store(slots_.trace() << 32, std::memory_order_release);
 }
 
 CallRecords::Thread& CallRecords::here() {
   Thread& thread = thread_;
   const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
   if (thread.epoch == epoch) return thread;
-  // The slots of an earlier trace were given back.
-  if (thread.epoch / trace_step != epoch / trace_step) {
-    thread.has_slot = false;
-    thread.id = static_cast<std::uint32_t>(
-        system_thread_ids_ ? static_cast<std::uint64_t>(syscall(SYS_gettid)) : pthread_self());
-  }
   thread.depth = 0;
   thread.epoch = epoch;
   return thread;
@@ -134,12 +87,12 @@ CallRecords::Thread& CallRecords::here() {
 
 void CallRecords::enter(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                         const CUpti_CallbackData& call) {
+  if (slots_.here().left_out) return;
   Thread& thread = here();
-  if (thread.left_out) return;
   const bool runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
   if (!runtime && thread.depth > 0 && thread.open[thread.depth - 1].runtime) return;
   if (thread.depth == most_open) return;
-  thread.open[thread.depth++] = {runtime, id, call.correlationId, now()};
+  thread.open[thread.depth++] = {runtime, id, call.correlationId, slots_.now()};
 }
 
 bool CallRecords::exit(CUpti_CallbackDomain domain, CUpti_CallbackId id,
@@ -154,16 +107,17 @@ bool CallRecords::exit(CUpti_CallbackDomain domain, CUpti_CallbackId id,
   }
   if (at == 0) return false;
   thread.depth = at - 1;
+  ThreadSlots::Thread& slot = slots_.here();
   CUpti_ActivityAPI record{};
   record.kind = runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
   record.cbid = id;
   record.start = thread.open[thread.depth].start;
-  record.end = std::max(record.start, now());
-  record.processId = process_;
-  record.threadId = thread.id;
+  record.end = std::max(record.start, slots_.now());
+  record.processId = slots_.process();
+  record.threadId = slot.id;
   record.correlationId = call.correlationId;
   record.returnValue = result_of(call);
-  add(thread, record);
+  add(slot, record);
   return ends_waiting(thread);
 }
 
@@ -173,7 +127,7 @@ bool CallRecords::ends_waiting(Thread& thread) {
 
 void CallRecords::enter_wait(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   Thread& thread = here();
-  if (!thread.left_out) thread.wait = {false, id, call.correlationId, now()};
+  if (!slots_.here().left_out) thread.wait = {false, id, call.correlationId, slots_.now()};
 }
 
 bool CallRecords::exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call) {
@@ -185,7 +139,7 @@ bool CallRecords::exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call)
   record.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
   record.type = wait.type;
   record.start = open.start;
-  record.end = std::max(open.start, now());
+  record.end = std::max(open.start, slots_.now());
   record.correlationId = call.correlationId;
   record.contextId = call.contextUid;
   record.streamId = record.cudaEventId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
@@ -199,53 +153,17 @@ bool CallRecords::exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call)
     record.cudaEventSyncId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
   }
   record.returnValue = result_of(call);
-  add(thread, record);
+  add(slots_.here(), record);
   thread.waited |= wait.type != CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
   return ends_waiting(thread);
 }
 
 template <class Record>
-void CallRecords::add(Thread& thread, const Record& record) {
+void CallRecords::add(ThreadSlots::Thread& thread, const Record& record) {
   static_assert(sizeof record % 8 == 0);
-  if (!make_room(thread, sizeof record)) {
-    arena_.ledger().discarded[record.kind].fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  std::memcpy(arena_.slot(thread.slot) + thread.used, &record, sizeof record);
-  thread.used += sizeof record;
-  arena_.slot_header(thread.slot).used.store(thread.used, std::memory_order_release);
-}
-
-bool CallRecords::make_room(Thread& thread, std::size_t size) {
-  if (thread.has_slot && thread.used + size > arena_.call_slot_size()) {
-    arena_.slot_header(thread.slot).state.store(SlotState::calls_done, std::memory_order_release);
-    thread.has_slot = false;
-  }
-  if (thread.has_slot) return true;
-  const auto slot = arena_.lend_calls();
-  if (!slot) return false;
-  thread.slot = *slot;
-  thread.used = 0;
-  thread.has_slot = true;
-  if (has_key_) pthread_setspecific(key_, this);
-  return true;
-}
-
-void CallRecords::leave_out_this_thread() { thread_.left_out = true; }
-
-// The key's value is the CallRecords.
-void CallRecords::thread_ends(void* records) noexcept {
-  auto& self = *static_cast<CallRecords*>(records);
-  const auto has_slot = [&] {
-    return thread_.has_slot && thread_.epoch / trace_step == self.epoch_.load() / trace_step;
-  };
-  // In the child of a fork nobody may ever unlock it.
-  if (!has_slot()) return;
-  const std::lock_guard lock(self.leaving_);
-  if (!has_slot()) return;
-  thread_.has_slot = false;
-  self.arena_.slot_header(thread_.slot)
-      .state.store(SlotState::calls_done, std::memory_order_release);
+  if (!slots_.make_room(thread, sizeof record)) return slots_.count_lost(record.kind);
+  std::memcpy(slots_.slot(thread) + thread.used, &record, sizeof record);
+  slots_.written(thread, sizeof record);
 }
 
 }  // namespace gpuprof::collect

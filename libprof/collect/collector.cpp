@@ -137,11 +137,6 @@ void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, co
   switch (domain) {
     case CUPTI_CB_DOMAIN_RESOURCE:
       return on_resource(id, *static_cast<const CUpti_ResourceData*>(data));
-    case CUPTI_CB_DOMAIN_NVTX:
-      if (const auto metrics = metrics_.use()) {
-        metrics->nvtx_call(id, *static_cast<const CUpti_NvtxData*>(data));
-      }
-      return;
     case CUPTI_CB_DOMAIN_STATE:
       // CUPTI has shut itself down. What it had written is in the arena; nothing more will come.
       buffers_.count(wire::Count::cupti_errors);
@@ -212,6 +207,40 @@ void Collector::on_profiler_call(bool starts, const CUpti_CallbackData& call) {
   if (starts != (call.callbackSite == CUPTI_API_EXIT)) return;
   if (const auto metrics = metrics_.use()) metrics->profiler_window(starts);
   starts ? tracing_.start() : tracing_.stop();
+}
+
+// --- NVTX
+
+bool Collector::take_nvtx(NvtxGetExportTableFunc_t get_export_table) noexcept {
+  if (!running() && !resting()) return false;
+  if (!takes_nvtx()) return true;
+  return collect::take_nvtx(get_export_table, buffers_.nvtx(), handles_);
+}
+
+bool Collector::take_nvtx_extension(nvtxExtModuleInfo_t& extension) noexcept {
+  if (!running() && !resting()) return false;
+  if (takes_nvtx()) collect::take_nvtx_extension(extension, buffers_.nvtx());
+  return true;
+}
+
+void Collector::nvtx_pushes(const char* message) noexcept {
+  const KeepErrno keep;
+  try {
+    Collector& self = instance();
+    if (!self.running()) return;
+    if (const auto metrics = self.metrics_.use()) metrics->nvtx_push(message);
+  } catch (...) {
+  }
+}
+
+void Collector::nvtx_pops() noexcept {
+  const KeepErrno keep;
+  try {
+    Collector& self = instance();
+    if (!self.running()) return;
+    if (const auto metrics = self.metrics_.use()) metrics->nvtx_pop();
+  } catch (...) {
+  }
 }
 
 // --- our own thread

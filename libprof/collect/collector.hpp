@@ -33,6 +33,7 @@
 #include "libprof/collect/extra/memory_tracker.hpp"
 #include "libprof/collect/extra/sass_configuration.hpp"
 #include "libprof/collect/loaded_modules.hpp"
+#include "libprof/collect/nvtx_calls.hpp"
 #include "libprof/collect/range_profiler.hpp"
 #include "libprof/collect/removable.hpp"
 #include "libprof/collect/stream.hpp"
@@ -65,7 +66,12 @@ class Collector {
   // thread.
   void driver_starts() noexcept;
 
-  // CUPTI's entry points for NVTX, OpenACC and OpenMP. Call after start(); null without CUPTI.
+  // A copy of NVTX, or an extension of one, accepts functions of ours. Call after start(). false:
+  // it should use none.
+  bool take_nvtx(NvtxGetExportTableFunc_t get_export_table) noexcept;
+  bool take_nvtx_extension(nvtxExtModuleInfo_t& extension) noexcept;
+
+  // CUPTI's entry points for OpenACC and OpenMP. Call after start(); null without CUPTI.
   void* cupti_symbol(const char* name) const {
     return running() || resting() ? cupti_.symbol(name) : nullptr;
   }
@@ -80,6 +86,8 @@ class Collector {
 
   Collector() = default;
   bool running() const { return state_.load(std::memory_order_acquire) == State::running; }
+  // Whether NVTX gets functions: another trace of the process may want what this one does not.
+  bool takes_nvtx() const { return traces_itself_ || nvtx_wanted_.load(); }
   bool resting() const { return state_.load(std::memory_order_acquire) == State::resting; }
 
   // Called by CUPTI and libc. No exception may escape these.
@@ -89,6 +97,8 @@ class Collector {
                                         std::size_t used) noexcept;
   static void CUPTIAPI called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                                    const void* data) noexcept;
+  static void nvtx_pushes(const char* message) noexcept;
+  static void nvtx_pops() noexcept;
   static void second_client(const char* library) noexcept;
   static void before_fork() noexcept;
   static void after_fork() noexcept;
@@ -103,6 +113,7 @@ class Collector {
   void prepare_metrics();
   void prepare_context_collectors();
   void prepare_memory_tracking();
+  void prepare_nvtx();
   void send_definitions();
   void receive_external_correlation();
   // Tells the launcher why, and collects nothing.
@@ -155,6 +166,7 @@ class Collector {
   Subscription subscription_{cupti_};
   Buffers buffers_{cupti_, channel_, stream_};
   Tracing tracing_{cupti_, stream_, buffers_, contexts_, subscription_};
+  NvtxHandles handles_{cupti_, contexts_};
   Removable<RangeProfiler> metrics_;         // absent: not wanted or not possible
   Removable<ContextCollectors> by_context_;  // likewise
   SassConfiguration sass_{cupti_};
@@ -163,7 +175,8 @@ class Collector {
   MemoryTracker* memory_ = nullptr;         // null: not wanted in this trace
 
   LoadedModules modules_;
-  bool traces_itself_ = false;              // it called begin()
+  std::atomic<bool> traces_itself_{false};  // it called begin()
+  std::atomic<bool> nvtx_wanted_{false};    // by this trace
   std::atomic<bool> keeps_modules_{false};  // it traces itself, and a trace wanted modules
 
   std::mutex attributes_;  // held while they are read

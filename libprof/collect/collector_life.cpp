@@ -16,6 +16,7 @@
 namespace gpuprof::collect {
 namespace {
 
+constexpr char nvtx_variable[] = "NVTX_INJECTION64_PATH";
 constexpr std::chrono::milliseconds exit_patience{5000};   // for the GPU, and then for the launcher
 constexpr std::chrono::minutes leave_patience{1};          // for the GPU, in end() and ranges
 constexpr std::chrono::milliseconds users_patience{1000};  // for callbacks that measure
@@ -77,6 +78,7 @@ bool Collector::set_up(const char* socket_path) {
   prepare_metrics();
   prepare_context_collectors();
   prepare_memory_tracking();
+  prepare_nvtx();
   const bool measures = metrics_.there();
   const auto by_context = by_context_.use();
   const bool by_launch = by_context && by_context->by_launch();
@@ -86,7 +88,6 @@ bool Collector::set_up(const char* socket_path) {
                       .module_ends = by_context || keeps_modules_,
                       .graph_launches = tracing_.serial() || measures || by_context,
                       .captures = measures || by_launch,
-                      .nvtx_ranges = measures && metrics_.use()->wants_nvtx(),
                       .memory_calls = memory_ != nullptr});
   subscription_.enable(contexts_.any_seen());
   send_definitions();
@@ -128,6 +129,7 @@ void Collector::end() noexcept {
     flush(0);
     if (const auto by_context = by_context_.use()) by_context->finish();
     tracing_.end();
+    buffers_.nvtx().listen(nullptr);
     flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     send_statistics(true);
     stream_.clock(wire::Clock::Moment::last, cupti_.cuptiGetTimestamp);
@@ -226,6 +228,21 @@ void Collector::prepare_memory_tracking() {
         [this](std::string_view text) { stream_.tell("warning", text); });
   }
   memory_ = tracker_.get();
+}
+
+void Collector::prepare_nvtx() {
+  const auto metrics = metrics_.use();
+  const bool measured = metrics && metrics->wants_nvtx();
+  static constexpr NvtxRecords::Listener listener{&nvtx_pushes, &nvtx_pops};
+  buffers_.nvtx().listen(measured ? &listener : nullptr);
+  nvtx_wanted_.store(measured || tracing_.wants(schema::Marker::info.id));
+  if (!nvtx_wanted_) return;
+  // NVTX has one injection.
+  const std::string other = injection_besides_us(nvtx_variable);
+  if (!other.empty()) {
+    stream_.tell("warning", std::string(nvtx_variable) + " names another tool, " + other +
+                                ", which gets the NVTX ranges; this profile has none");
+  }
 }
 
 void Collector::send_definitions() {

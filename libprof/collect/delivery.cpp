@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "libprof/collect/call_records.hpp"
+#include "libprof/collect/made_records.hpp"
 
 namespace gpuprof::collect {
 
@@ -72,8 +72,9 @@ void Delivery::take_calls_of(std::uint32_t slot) {
   const std::uint32_t from = header.sending.load().end;
   const std::uint32_t end = header.used.load(std::memory_order_acquire);
   if (end == from) return calls_sent(slot, end);
-  for_each_made(arena_.slot(slot), from, end,
-                [&](const CUpti_Activity* record) { packer_.add(record); });
+  MadeRecords(arena_, slot).for_each(from, end, [&](const CUpti_Activity* record) {
+    packer_.add_made(record);
+  });
   // If it dies in between, salvage finds out which batch arrived.
   const CallBatch batch_of_calls{end, header.generation.fetch_add(1) + 1};
   header.sending.store(batch_of_calls);

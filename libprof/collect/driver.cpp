@@ -142,6 +142,15 @@ bool Contexts::synchronize(std::chrono::milliseconds patience, void (*on_thread)
   return wait->changed.wait_for(lock, patience, [&] { return wait->done; });
 }
 
+CUcontext current_context() {
+  const Driver* const cuda = driver.load();
+  CUcontext context = nullptr;
+  if (!cuda || !cuda->cuCtxGetCurrent || cuda->cuCtxGetCurrent(&context) != CUDA_SUCCESS) {
+    return nullptr;
+  }
+  return context;
+}
+
 Current::Current(CUcontext context) {
   const Driver* const cuda = driver.load();
   if (!cuda || !cuda->cuCtxSetCurrent || !cuda->cuCtxGetCurrent ||

@@ -1,5 +1,6 @@
 // What the collector asks of the CUDA driver directly. Except for Current, never from a CUPTI
-// callback, where CUDA calls would hang, and only on threads whose calls the packer leaves out.
+// callback, where CUDA calls would hang, and except for current_context() only on threads whose
+// calls the packer leaves out.
 #pragma once
 
 #include <cupti.h>
@@ -83,6 +84,9 @@ class Current {
   CUcontext before_ = nullptr;
   bool changed_ = false;
 };
+
+// The calling thread's context; null: none, or before find_driver().
+CUcontext current_context();
 
 // Attributes of all devices, as the records that CUPTI declares but does not deliver.
 std::vector<CUpti_ActivityDeviceAttribute> device_attributes();

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "libprof/collect/made_records.hpp"
 #include "schema/activity/all.hpp"
 
 namespace gpuprof::collect {
@@ -11,6 +12,9 @@ namespace {
 
 using PackRow = void (*)(const void* record, std::uint32_t version, Strings& strings,
                          std::byte* out);
+
+// Whose record it is, which decides what of it can be read.
+enum class Origin { cupti, dead, collector };
 
 // The offset of column I in K's packed row.
 template <class K, std::size_t I>
@@ -20,30 +24,36 @@ constexpr std::size_t place = [] {
   return at;
 }();
 
-template <class K, bool Live, std::size_t I>
+template <class K, Origin From, std::size_t I>
 inline void pack_field(const std::byte* record, std::uint32_t version, Strings& strings,
                        std::byte* row) {
   constexpr schema::Field field = K::fields[I];
   constexpr std::size_t width = field.column.width;
   std::byte* out = row + place<K, I>;
+  constexpr bool live = From != Origin::dead;
   if constexpr (field.since != 0) {
     if (version < field.since) {
       std::memset(out, 0, width);
       return;
     }
   }
-  if constexpr (field.follows_pointer && !Live) {
+  if constexpr (field.follows_pointer && !live) {
     std::memset(out, 0xff, width);
   } else if constexpr (field.extract != nullptr) {
     field.extract(record, version, out);
   } else if constexpr (field.column.type == schema::Type::string) {
     const char* text;
     std::memcpy(&text, record + field.offset, sizeof text);
-    const std::uint32_t id = strings.intern(text);
+    std::uint32_t id;
+    if constexpr (From == Origin::collector) {
+      id = text ? strings.intern_text(text) : 0;
+    } else {
+      id = strings.intern(text);
+    }
     std::memcpy(out, &id, sizeof id);
   } else if constexpr (field.find != nullptr) {
     const std::span<const std::byte> found =
-        Live ? field.find(record, version) : std::span<const std::byte>();
+        live ? field.find(record, version) : std::span<const std::byte>();
     const std::uint32_t id = found.empty() ? 0 : strings.bytes(found.data(), found.size());
     std::memcpy(out, &id, sizeof id);
   } else if constexpr (field.column.type == schema::Type::bytes) {
@@ -51,21 +61,23 @@ inline void pack_field(const std::byte* record, std::uint32_t version, Strings& 
     std::uint32_t size;
     std::memcpy(&data, record + field.offset, sizeof data);
     std::memcpy(&size, record + field.size_offset, sizeof size);
-    const std::uint32_t id = Live ? strings.bytes(data, size) : 0;
+    const std::uint32_t id = live ? strings.bytes(data, size) : 0;
     std::memcpy(out, &id, sizeof id);
   } else {
     std::memcpy(out, record + field.offset, width);
   }
 }
 
-template <class K, bool Live>
+template <class K, Origin From>
 void pack_row(const void* record, std::uint32_t version, Strings& strings, std::byte* out) {
   const auto* bytes = static_cast<const std::byte*>(record);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (pack_field<K, Live, I>(bytes, version, strings, out), ...);
+    (pack_field<K, From, I>(bytes, version, strings, out), ...);
   }
   (std::make_index_sequence<K::fields.size()>());
-  if constexpr (Live) schema::release<K>(*static_cast<const typename K::Record*>(record));
+  if constexpr (From == Origin::cupti) {
+    schema::release<K>(*static_cast<const typename K::Record*>(record));
+  }
 }
 
 template <class K>
@@ -76,6 +88,7 @@ void release_record(const void* record) {
 struct KindPacker {
   PackRow pack = nullptr;              // for records of this process
   PackRow pack_left_behind = nullptr;  // for those of a dead one
+  PackRow pack_made = nullptr;         // for those of the collector
   void (*release)(const void* record) = nullptr;
   std::size_t width = 0;
 };
@@ -83,8 +96,14 @@ struct KindPacker {
 constexpr std::array<KindPacker, kind_limit> make_packers() {
   std::array<KindPacker, kind_limit> packers{};
   schema::for_each_kind([&]<class K>() {
-    packers[K::info.id] = {&pack_row<K, true>, &pack_row<K, false>, &release_record<K>,
-                           schema::row_width(K::columns)};
+    KindPacker& packer = packers[K::info.id];
+    packer = {&pack_row<K, Origin::cupti>, &pack_row<K, Origin::dead>, nullptr, &release_record<K>,
+              schema::row_width(K::columns)};
+    // Records of calls point to nothing.
+    packer.pack_made = packer.pack;
+    if constexpr (is_of_nvtx(K::info.id)) {
+      packer.pack_made = &pack_row<K, Origin::collector>;
+    }
   });
   return packers;
 }
@@ -136,7 +155,10 @@ inline std::size_t Packer::stored_as(const CUpti_Activity* record) const {
   return kind;
 }
 
-void Packer::add(const CUpti_Activity* record) {
+void Packer::add(const CUpti_Activity* record) { add(record, false); }
+void Packer::add_made(const CUpti_Activity* record) { add(record, true); }
+
+void Packer::add(const CUpti_Activity* record, bool made) {
   const std::size_t kind = stored_as(record);
   if (kind >= kind_limit) {
     if (kind == not_known) ++unknown_;
@@ -158,8 +180,9 @@ void Packer::add(const CUpti_Activity* record) {
   const std::size_t width = packers[kind].width;
   if (at + width > rows.bytes.capacity()) rows.bytes.reserve(2 * at + 64 * width);
   rows.bytes.resize(at + width);
-  const PackRow pack =
-      records_kind_ == Records::live ? packers[kind].pack : packers[kind].pack_left_behind;
+  const PackRow pack = made                             ? packers[kind].pack_made
+                       : records_kind_ == Records::live ? packers[kind].pack
+                                                        : packers[kind].pack_left_behind;
   pack(record, cupti_version_, strings_, rows.bytes.data() + at);
   ++rows.count;
   ++records_;

@@ -57,6 +57,9 @@ class Packer {
   std::uint64_t profiler_kernels() const { return profiler_kernels_; }
 
   void add(const CUpti_Activity* record);
+  // The same for a record that the collector made (made_records.hpp): what it points to is there,
+  // but not for long.
+  void add_made(const CUpti_Activity* record);
   // Counts a record that nobody will get in `by_kind`, unless add() would leave it out.
   void count(const CUpti_Activity* record, std::span<std::uint64_t> by_kind) const;
 
@@ -73,6 +76,7 @@ class Packer {
   void clear_rows();
 
  private:
+  void add(const CUpti_Activity* record, bool made);
   // The kind that a record is stored as; from kind_limit on: why it is not stored.
   std::size_t stored_as(const CUpti_Activity* record) const;
 

@@ -1,5 +1,5 @@
-// The layout of NVTX payloads: the program registers it with NVTX, CUPTI reports it, and the
-// launcher uses it to read the payloads.
+// The layout of NVTX payloads: the program registers it with NVTX, and the launcher uses it to read
+// the payloads.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "libprof/cupti/api.hpp"
+#include "libprof/collect/nvtx_objects.hpp"
 #include "libprof/wire/messages.hpp"
 
 namespace gpuprof::collect {
@@ -17,7 +17,8 @@ class PayloadSchemas {
  public:
   using Tell = std::function<void(const wire::PayloadSchema&)>;
 
-  PayloadSchemas(const cupti::Api& cupti, Tell tell);
+  PayloadSchemas(const NvtxObjects& objects, Tell tell)
+      : objects_(objects), tell_(std::move(tell)) {}
 
   // A payload was seen in that domain (MARKER_DATA.cuptiDomainId).
   void seen(std::uint32_t domain, std::uint64_t schema) { look_up(domain, schema, 0); }
@@ -25,10 +26,8 @@ class PayloadSchemas {
  private:
   void look_up(std::uint32_t domain, std::uint64_t schema, int depth);
 
+  const NvtxObjects& objects_;
   const Tell tell_;
-  // cuptiActivityGetNvtxExtPayloadAttr, which no header declares; null in older versions.
-  using Attributes = CUptiResult(std::uint32_t, std::uint64_t, CUpti_NvtxExtPayloadAttr*);
-  Attributes* const attributes_;
   std::set<std::pair<std::uint32_t, std::uint64_t>> known_;
 };
 

@@ -1,6 +1,8 @@
 #include "libprof/collect/process_facts.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -47,6 +49,20 @@ std::string rank() {
 }
 
 }  // namespace
+
+std::string injection_besides_us(const char* variable) {
+  const char* const named = secure_getenv(variable);
+  struct stat ours {
+  }, theirs{};
+  Dl_info library{};
+  if (!named || !*named || dladdr(reinterpret_cast<void*>(&process_facts), &library) == 0 ||
+      !library.dli_fname || stat(library.dli_fname, &ours) != 0) {
+    return {};
+  }
+  const bool same =
+      stat(named, &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+  return same ? std::string() : named;
+}
 
 wire::Fields process_facts() {
   wire::Fields facts;

@@ -239,19 +239,16 @@ bool RangeProfiler::wants_nvtx() const {
   return user_ranges() && measuring_.config.ranges != wire::NvtxRanges::none;
 }
 
-void RangeProfiler::nvtx_call(CUpti_CallbackId id, const CUpti_NvtxData& data) {
-  const auto call = nvtx_call_of(id, data);
-  if (!call) return;
-  const auto thread = std::this_thread::get_id();
-  if (call->pops) {
-    const std::lock_guard lock(ranges_mutex_);
-    if (ranges_.pop(thread)) end_range();
-    return;
-  }
+void RangeProfiler::nvtx_push(const char* message) {
   // This may ask the launcher, which must not be done under the lock.
-  const bool wanted = ranges_.open() == 0 && call->message && selection_.wants_range(call->message);
+  const bool wanted = ranges_.open() == 0 && message && selection_.wants_range(message);
   const std::lock_guard lock(ranges_mutex_);
-  if (ranges_.push(thread, wanted)) begin_range(call->message);
+  if (ranges_.push(std::this_thread::get_id(), wanted)) begin_range(message);
+}
+
+void RangeProfiler::nvtx_pop() {
+  const std::lock_guard lock(ranges_mutex_);
+  if (ranges_.pop(std::this_thread::get_id())) end_range();
 }
 
 void RangeProfiler::profiler_window(bool begins) {

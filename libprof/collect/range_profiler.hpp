@@ -48,9 +48,11 @@ class RangeProfiler {
   // Launches of kernels and graphs, and stream capture.
   void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call);
 
-  // Whether nvtx_range_calls are wanted, and their callback.
+  // Whether these two are wanted: a thread opens an NVTX range, with a message or null, and closes
+  // its innermost one.
   bool wants_nvtx() const;
-  void nvtx_call(CUpti_CallbackId id, const CUpti_NvtxData& call);
+  void nvtx_push(const char* message);
+  void nvtx_pop();
   // cudaProfilerStart and cudaProfilerStop.
   void profiler_window(bool begins);
   // Any thread.

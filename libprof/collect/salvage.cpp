@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "libprof/collect/arena.hpp"
-#include "libprof/collect/call_records.hpp"
 #include "libprof/collect/channel.hpp"
+#include "libprof/collect/made_records.hpp"
 #include "libprof/collect/packer.hpp"
 #include "libprof/collect/stream.hpp"
 #include "libprof/collect/strings.hpp"
@@ -196,8 +196,9 @@ bool salvage(int arena_file, int socket, const wire::Fields& config) {
     if (!send_kept(channel, arena, slot)) return false;
   }
   for (const LeftCalls& calls : left_calls) {
-    for_each_made(arena.slot(calls.slot), calls.from, calls.end,
-                  [&](const CUpti_Activity* record) { packer.add(record); });
+    MadeRecords(arena, calls.slot)
+        .for_each(calls.from, calls.end,
+                  [&](const CUpti_Activity* record) { packer.add_made(record); });
     // No batch of the target's has this number.
     const std::uint32_t generation = arena.slot_header(calls.slot).generation.load() + 1;
     if (!send_batch(channel, packer, {calls.slot, generation, 0, wire::batch_salvaged})) {

@@ -6,6 +6,12 @@
 #include "libprof/wire/format.hpp"
 
 namespace gpuprof::collect {
+namespace {
+
+// Of the texts whose ids are remembered; more are sent again.
+constexpr std::size_t most_text_bytes = 8 << 20;
+
+}  // namespace
 
 void StringBlock::add(std::uint32_t id, std::string_view text) {
   const std::size_t at = bytes_.size();
@@ -19,6 +25,32 @@ void StringBlock::add(std::uint32_t id, std::string_view text) {
 void StringBlock::clear() {
   bytes_.clear();
   count_ = 0;
+}
+
+std::uint32_t Strings::intern_text(std::string_view text) {
+  if (const auto known = texts_.find(text); known != texts_.end()) return known->second;
+  const std::uint32_t id = add(text);
+  texts_.emplace(text, id);
+  texts_bytes_ += text.size();
+  if (texts_bytes_ > most_text_bytes) forget_texts();
+  return id;
+}
+
+// They get other ids when they come again.
+void Strings::forget_texts() {
+  texts_.clear();
+  texts_bytes_ = 0;
+}
+
+std::uint32_t Strings::bytes(const void* data, std::size_t size) {
+  if (!data || size == 0) return 0;
+  fresh_bytes_.add(++last_bytes_id_, {static_cast<const char*>(data), size});
+  return last_bytes_id_;
+}
+
+std::uint32_t LiveStrings::add(std::string_view text) {
+  fresh_.add(++last_id_, text);
+  return last_id_;
 }
 
 std::uint32_t LiveStrings::intern(const char* text) {
@@ -41,17 +73,11 @@ std::uint32_t LiveStrings::intern(const char* text) {
   return entry->id;
 }
 
-std::uint32_t LiveStrings::bytes(const void* data, std::size_t size) {
-  if (!data || size == 0) return 0;
-  fresh_bytes_.add(++last_bytes_id_, {static_cast<const char*>(data), size});
-  return last_bytes_id_;
-}
-
 void LiveStrings::clear() {
   Strings::clear();
-  last_bytes_id_ = 0;
   if (last_id_ < most_ids) return;
   start_over();
+  forget_texts();
   last_id_ = 0;
 }
 

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "libprof/collect/arena.hpp"
@@ -31,10 +34,12 @@ class Strings {
   virtual ~Strings() = default;
   // The id of a C string of the target, 0 for null.
   virtual std::uint32_t intern(const char* text) = 0;
+  // The id of a text that is at hand, but not for long.
+  std::uint32_t intern_text(std::string_view text);
   // Whether a C string of the target is known to equal `what`.
   virtual bool reads(const char* text, std::string_view what) const = 0;
   // The id of `size` raw bytes, 0 for none. Never shared between rows.
-  virtual std::uint32_t bytes(const void* data, std::size_t size) = 0;
+  std::uint32_t bytes(const void* data, std::size_t size);
 
   // Strings that are new since clear(): to be sent with the rows that use them.
   const StringBlock& fresh() const { return fresh_; }
@@ -43,11 +48,28 @@ class Strings {
   virtual void clear() {
     fresh_.clear();
     fresh_bytes_.clear();
+    last_bytes_id_ = 0;
   }
 
  protected:
+  // An id that was not used before, with its text; 0 when ids run out.
+  virtual std::uint32_t add(std::string_view text) = 0;
+  void forget_texts();
+
   StringBlock fresh_;
   StringBlock fresh_bytes_;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+
+  std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> texts_;  // intern_text()'s
+  std::size_t texts_bytes_ = 0;
+  std::uint32_t last_bytes_id_ = 0;  // within this batch
 };
 
 // In the target: a table by pointer, kept in the arena. A pointer is trusted only while its text is
@@ -66,15 +88,14 @@ class LiveStrings : public Strings {
   bool reads(const char* text, std::string_view what) const override {
     return text && what == text;
   }
-  std::uint32_t bytes(const void* data, std::size_t size) override;
   void clear() override;
 
  private:
+  std::uint32_t add(std::string_view text) override;
   void start_over();
 
   StringTable table_;
   std::uint32_t last_id_ = 0;
-  std::uint32_t last_bytes_id_ = 0;  // within this batch
   std::size_t used_entries_ = 0;
   std::size_t used_text_ = 0;
 };
@@ -88,7 +109,6 @@ class LeftStrings : public Strings {
 
   std::uint32_t intern(const char* text) override;
   bool reads(const char* text, std::string_view what) const override;
-  std::uint32_t bytes(const void*, std::size_t) override { return 0; }
 
   // Registers the name recorded for a launch under the pointer in its record, unless that is
   // already known.
@@ -99,8 +119,7 @@ class LeftStrings : public Strings {
  private:
   // The target's entry for the pointer; null: missing or inconsistent.
   const StringEntry* left(const char* text) const;
-  // The id of a new string; 0 when ids run out.
-  std::uint32_t add(std::string_view text);
+  std::uint32_t add(std::string_view text) override;
   // Reserves room for a text and its terminating zero. false: an honest table does not hold that
   // much.
   static bool take(std::string_view text, std::size_t& room);

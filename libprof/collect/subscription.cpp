@@ -4,7 +4,6 @@
 #include "libprof/base/text.hpp"
 #include "libprof/collect/driver_calls.hpp"
 #include "libprof/collect/extra/memory_calls.hpp"
-#include "libprof/collect/user_ranges.hpp"
 
 namespace gpuprof::collect {
 namespace {
@@ -71,7 +70,6 @@ void Subscription::want(Wanted wanted) {
     add(CUPTI_CB_DOMAIN_DRIVER_API, capture_begins);
     add(CUPTI_CB_DOMAIN_DRIVER_API, capture_ends);
   }
-  if (wanted.nvtx_ranges) add(CUPTI_CB_DOMAIN_NVTX, nvtx_range_calls);
   if (wanted.memory_calls) {
     for (const auto domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API}) {
       add(domain, memory_calls(domain));

@@ -43,7 +43,6 @@ class Subscription {
     bool module_ends = false;
     bool graph_launches = false;
     bool captures = false;  // of streams
-    bool nvtx_ranges = false;
     bool memory_calls = false;
   };
   void want(Wanted wanted);

@@ -158,6 +158,10 @@ void Tracing::enable(int kind) {
     enabled_.insert(kind);
     return calls_.record(kind, true);
   }
+  if (kind == schema::Marker::info.id) {
+    enabled_.insert(kind);
+    return buffers_.nvtx().record(true);
+  }
   CUptiResult result = CUPTI_SUCCESS;
   switch (info->source) {
     case schema::Source::ourselves:
@@ -193,6 +197,7 @@ CUptiResult Tracing::enable_and_dump(CUpti_ActivityKind kind) {
 
 void Tracing::disable(CUpti_ActivityKind kind) {
   if (calls_.by_callbacks(kind)) return calls_.record(kind, false);
+  if (kind == CUPTI_ACTIVITY_KIND_MARKER) return buffers_.nvtx().record(false);
   cupti_.try_("cuptiActivityDisable", cupti_.cuptiActivityDisable(kind));
 }
 

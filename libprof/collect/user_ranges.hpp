@@ -2,27 +2,13 @@
 // them is measured.
 #pragma once
 
-#include <cupti.h>
-
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <thread>
 #include <vector>
 
 namespace gpuprof::collect {
-
-// The relevant NVTX calls, by CUPTI's numbers.
-extern const std::array<CUpti_CallbackId, 5> nvtx_range_calls;
-
-struct NvtxCall {
-  bool pops = false;
-  const char* message = nullptr;  // of a push; null: not plain text
-};
-// nullopt: not one of these.
-std::optional<NvtxCall> nvtx_call_of(CUpti_CallbackId id, const CUpti_NvtxData& call);
 
 // One range is measured at a time: whatever lies inside it is part of it.
 //

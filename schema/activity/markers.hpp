@@ -1,7 +1,6 @@
 // NVTX: what the application says about itself.
 #pragma once
 
-#include <cstdlib>
 #include <limits>
 
 #include "schema/kind.hpp"
@@ -14,6 +13,15 @@ namespace extract {
 inline void object_thread(const auto& record, std::uint32_t, std::byte* out) {
   const bool thread = number_of(record.objectKind) == CUPTI_ACTIVITY_OBJECT_THREAD;
   put(out, thread ? record.objectId.pt.threadId : 0u);
+}
+
+// A range of start and end is an object of the process, with the thread that made the call.
+inline void marker_thread(const CUpti_ActivityMarker2& record, std::uint32_t version,
+                          std::byte* out) {
+  if (number_of(record.objectKind) != CUPTI_ACTIVITY_OBJECT_PROCESS) {
+    return object_thread(record, version, out);
+  }
+  put(out, record.objectId.pt.threadId);
 }
 
 // A stream is named with its context and device, a context with its device.
@@ -39,7 +47,7 @@ inline void object_stream(const auto& record, std::uint32_t, std::byte* out) {
 inline void payload_int(const CUpti_ActivityMarkerData2& record, std::uint32_t, std::byte* out) {
   switch (number_of(record.payloadKind)) {
     case CUPTI_METRIC_VALUE_KIND_UINT64:
-      // CUPTI reports 0 also if there is no payload.
+      // 0 also if there is no payload.
       put(out, record.payload.metricValueUint64 == 0
                    ? null_i64
                    : static_cast<std::int64_t>(record.payload.metricValueUint64));
@@ -59,8 +67,7 @@ inline void payload_double(const CUpti_ActivityMarkerData2& record, std::uint32_
 }
 
 // What a payload of kind CUPTI_METRIC_VALUE_KIND_NVTX_EXTENDED_PAYLOAD points to: NVTX's
-// nvtxPayloadData_t. Both the struct and its data are copies made by CUPTI, to be freed by the
-// reader.
+// nvtxPayloadData_t.
 struct ExtendedPayload {
   std::uint64_t schema;
   std::uint64_t size;
@@ -81,7 +88,7 @@ inline void payload_schema(const CUpti_ActivityMarkerData2& record, std::uint32_
 }
 
 // Longer payloads are truncated: they are not meant for bulk data.
-inline constexpr std::uint64_t most_payload_bytes = 64 << 10;
+inline constexpr std::uint64_t most_payload_bytes = 32 << 10;
 
 inline std::span<const std::byte> payload_data(const CUpti_ActivityMarkerData2& record,
                                                std::uint32_t) {
@@ -115,24 +122,24 @@ inline std::span<const std::byte> payload_data(const CUpti_ActivityMarkerData2& 
       NULLABLE(u32, "objectStreamId", extract::object_stream,                    \
                "stream it is about; NULL = none")
 
-KIND(Name, 11, NAME, CUpti_ActivityName, nvtx, enable,
+KIND(Name, 11, NAME, CUpti_ActivityName, nvtx, ourselves,
      "Names the application gave to threads, devices, contexts and streams.",
      GPUPROF_OBJECT,
      STR(name, "the name: StringTable id"),
      GPUPROF_OBJECT_IDS)
 
 TRAITS(Marker, .nvprofs = true)
-KIND(Marker, 12, MARKER, CUpti_ActivityMarker2, nvtx, enable,
+KIND(Marker, 12, MARKER, CUpti_ActivityMarker2, nvtx, ourselves,
      "NVTX marks, and the two ends of NVTX ranges as a row each. NVTX_RANGE has the ranges paired.",
      COL(u32, flags, "mark, or which end of a range: enum CUpti_ActivityFlag_MARKER, bits"),
      COL(u64, timestamp, "[ns] when, on CUPTI's clock; 0 = not collected"),
      COL(u32, id, "the mark or range, one id for both ends of a range; counts per process"),
      GPUPROF_OBJECT,
      STR(name, "message: StringTable id; 0 on the closing end of a range"),
-     STR(domain, "NVTX domain: StringTable id; 0 = the default domain, and on a closing end"),
-     GPUPROF_OBJECT_THREAD)
+     STR(domain, "NVTX domain: StringTable id; 0 = the default domain"),
+     CUSTOM(u32, 4, "threadId", extract::marker_thread, "thread that made the call; 0 = not known"))
 
-KIND(MarkerData, 13, MARKER_DATA, CUpti_ActivityMarkerData2, nvtx, enable,
+KIND(MarkerData, 13, MARKER_DATA, CUpti_ActivityMarkerData2, nvtx, ourselves,
      "Colour, category and payload of a mark or range.",
      COL(u32, flags, "how color is meant: enum CUpti_ActivityFlag_MARKER_COLOR, bits"),
      COL(u32, id, "the mark or range: MARKER.id of the same process"),
@@ -141,28 +148,17 @@ KIND(MarkerData, 13, MARKER_DATA, CUpti_ActivityMarkerData2, nvtx, enable,
      COL(u32, color, "0xAARRGGBB when flags say so"),
      COL(u32, category, "category number; 0 = none"),
      NULLABLE(i64, "payloadInt", extract::payload_int,
-              "payload that is a whole number, else NULL; NULL also for an unsigned 0, which "
-              "CUPTI gives where there is none"),
+              "payload that is a whole number, else NULL; NULL also for an unsigned 0"),
      NULLABLE(f64, "payloadDouble", extract::payload_double,
               "payload that is a floating-point number, else NULL"),
-     since(130000, COL(u32, cuptiDomainId, "CUPTI's number of the domain; 0 = not known")),
-     since(130000, follows_pointer(NULLABLE(
+     COL(u32, cuptiDomainId, "number of the domain, 1 = the default domain; 0 = not known"),
+     follows_pointer(NULLABLE(
          u64, "payloadSchema", extract::payload_schema,
          "layout of payloadData: NVTX_PAYLOAD_ENTRY.schemaId of the same process and domain, or a "
-         "type of NVTX itself; NULL = the payload is a number, or lost with its process"))),
-     since(130000, BYTES_AT("payloadData", extract::payload_data,
-                            "a payload with a layout, as it is, up to 64 KiB; NULL = none. "
-                            "NVTX_PAYLOAD has its fields")))
-
-#ifdef GPUPROF_HAVE_CUPTI
-template <>
-inline void release<MarkerData>(const CUpti_ActivityMarkerData2& record) {
-  const extract::ExtendedPayload* payload = extract::extended_payload(record);
-  if (!payload) return;
-  std::free(payload->data);
-  std::free(const_cast<extract::ExtendedPayload*>(payload));
-}
-#endif
+         "type of NVTX itself; NULL = the payload is a number")),
+     BYTES_AT("payloadData", extract::payload_data,
+              "a payload with a layout, as it is, up to 32 KiB; NULL = none. NVTX_PAYLOAD has its "
+              "fields"))
 
 using MarkerKinds = std::tuple<Name, Marker, MarkerData>;
 

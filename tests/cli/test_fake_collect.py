@@ -242,8 +242,7 @@ class Versions(FakeTest):
                 database = self.database()
                 self.assertEqual(database.one("SELECT count(*) FROM NVTX_RANGE"), 20)
                 self.assertEqual(
-                    database.rows(f"SELECT DISTINCT cuptiDomainId FROM {PREFIX}MARKER_DATA"),
-                    [(0 if version >= 130000 else None,)],
+                    database.rows(f"SELECT DISTINCT cuptiDomainId FROM {PREFIX}MARKER_DATA"), [(1,)]
                 )
                 self.assert_no_poison(database)
 

@@ -123,7 +123,7 @@ def arena(slot_size=4096, entries=1, text_size=4096, slot=b"", state=1):
         content,
         0,
         0x616E657261707067,
-        3,
+        4,
         1,
         slot_size,
         slots_at,

@@ -82,6 +82,8 @@ struct Hooks {
   void (*module_loaded)(void* context, std::uint32_t id, const void* cubin, std::size_t size);
   void (*module_unloaded)(void* context, std::uint32_t id);
   void (*state_error)();
+  // The client itself has recorded something of this kind.
+  void (*recorded_by_client)(std::uint32_t kind);
 };
 
 // The stand-in driver's; null hooks take CUPTI out again. false: another CUPTI is there already.
@@ -95,17 +97,5 @@ inline constexpr char is_up_name[] = "fake_cuda_is_up";
 // The stand-in driver's: a stream is being captured.
 using IsCapturing = bool (*)();
 inline constexpr char is_capturing_name[] = "fake_cuda_is_capturing";
-
-// The table that the stand-in NVTX hands to InitializeInjectionNvtx2, through a function like
-// NVTX's own get_export_table.
-struct NvtxTable {
-  void (*push)(const char* message);
-  void (*pop)();
-  void (*mark)(const char* message);
-  // A range whose payload has the layout that the stand-in CUPTI reports.
-  void (*push_payload)(const char* message, const void* payload, std::size_t size);
-};
-using NvtxExport = NvtxTable* (*)(std::uint32_t id);
-inline constexpr std::uint32_t nvtx_table_id = 3;
 
 }  // namespace fake

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "libprof/collect/arena.hpp"
+#include "libprof/collect/made_records.hpp"
 #include "libprof/collect/packer.hpp"
 #include "libprof/collect/salvage.hpp"
 #include "libprof/wire/messages.hpp"
@@ -189,8 +190,24 @@ class ArenaImage {
     call.kind =
         orders.next<std::uint8_t>() & 1 ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
     call.threadId = orders.next<std::uint8_t>();
+    const std::size_t begin = layout_.call_slots_offset + (slot - slots()) * slot_size;
     const std::size_t place = orders.next<std::uint8_t>() % 64 * sizeof call;
-    put(layout_.call_slots_offset + (slot - slots()) * slot_size + place, call);
+    put(begin + place, call);
+    // Entries of NVTX instead, and what they refer to.
+    const auto what = orders.next<std::uint8_t>();
+    const std::uint32_t text = orders.next<std::uint8_t>() * 8u;
+    if (what & 1) {
+      put(begin + place,
+          collect::MarkerEntry{collect::Entry::marker, what, what, 1, 2, text, text});
+    }
+    if (what & 2) {
+      put(begin + place,
+          collect::MarkerDataEntry{collect::Entry::marker_data, 2, 1, text, 6, 0, 0, 1});
+    }
+    if (what & 4) {
+      put(begin + text,
+          collect::BytesEntry{collect::Entry::bytes, 0, what * std::uint32_t{257}, 17});
+    }
   }
 
   // Adds a record after the slot's last one, with some of its words set.

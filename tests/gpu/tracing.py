@@ -207,6 +207,25 @@ def unified_memory(c):
 
 
 @check
+def nvtx_pairs(c):
+    """What a push and a pop cost, in ns of each thread; the numbers are reported, not judged."""
+    pairs = 20000
+    for threads in (1, 8):
+        command = [c.example("nvtx_pairs"), str(threads), str(pairs)]
+        database = c.gpuprof(command, stdout=False)
+        c.sound(database)
+        c.equal(
+            database.counts("SELECT name, kind, count(*) FROM nvtx_ranges GROUP BY 1, 2"),
+            {("first", "push_pop"): threads, ("pair", "push_pop"): threads * pairs},
+            "ranges",
+        )
+        c.seen[f"ns per pair, {threads} threads"] = {
+            "without gpuprof": c.plain(command).stdout.decode().strip(),
+            "with it": database.outcome.stdout.decode().strip(),
+        }
+
+
+@check
 def nvtx_threads(c):
     threads, steps = 4, 3
     database = c.gpuprof([c.example("nvtx_threads"), str(threads), str(steps)])
@@ -219,8 +238,7 @@ def nvtx_threads(c):
            GROUP BY 1, 2, 3, 4"""
     )
     wanted = {
-        # A nested start/end range: CUPTI's records do not distinguish it from a push/pop range.
-        ("-", "everything", "push_pop", 0): 1,
+        ("-", "everything", "start_end", None): 1,
         ("-", "thread", "push_pop", 0): threads,
         ("example.steps", "step", "push_pop", 0): threads * steps,
         ("example.steps", "launch", "push_pop", 1): threads * steps,

@@ -31,7 +31,8 @@ class CallRecordsTest {
  protected:
   CallRecordsTest() {
     REQUIRE(arena.create(4, 1 << 16));
-    records.begin(cupti, true);
+    slots.begin(cupti, true);
+    records.begin(cupti);
   }
 
   void enter(CUpti_CallbackDomain domain, CUpti_CallbackId id, std::uint32_t correlation) {
@@ -60,7 +61,7 @@ class CallRecordsTest {
     for (std::uint32_t slot = arena.slot_count(); slot < arena.all_slots(); ++slot) {
       const SlotHeader& header = arena.slot_header(slot);
       if (header.state.load() != state) continue;
-      for_each_made(arena.slot(slot), 0, header.used.load(), [&](const CUpti_Activity* record) {
+      MadeRecords(arena, slot).for_each(0, header.used.load(), [&](const CUpti_Activity* record) {
         if (record->kind == CUPTI_ACTIVITY_KIND_SYNCHRONIZATION) return;
         all.push_back(*reinterpret_cast<const CUpti_ActivityAPI*>(record));
       });
@@ -71,18 +72,19 @@ class CallRecordsTest {
   std::vector<CUpti_ActivitySynchronization2> waits() const {
     std::vector<CUpti_ActivitySynchronization2> all;
     const std::uint32_t slot = arena.slot_count();  // the first that is lent
-    for_each_made(arena.slot(slot), 0, arena.slot_header(slot).used.load(),
-                  [&](const CUpti_Activity* record) {
-                    if (record->kind != CUPTI_ACTIVITY_KIND_SYNCHRONIZATION) return;
-                    all.push_back(*reinterpret_cast<const CUpti_ActivitySynchronization2*>(record));
-                  });
+    MadeRecords(arena, slot)
+        .for_each(0, arena.slot_header(slot).used.load(), [&](const CUpti_Activity* record) {
+          if (record->kind != CUPTI_ACTIVITY_KIND_SYNCHRONIZATION) return;
+          all.push_back(*reinterpret_cast<const CUpti_ActivitySynchronization2*>(record));
+        });
     return all;
   }
 
   std::uint32_t last = 0;
   CheckedApi cupti;
   Arena arena;
-  CallRecords records{arena};
+  ThreadSlots slots{arena};
+  CallRecords records{slots};
 };
 
 }  // namespace
@@ -247,7 +249,8 @@ TEST_CASE_METHOD(CallRecordsTest, "calls without a slot are counted") {
 TEST_CASE_METHOD(CallRecordsTest, "the next trace begins with slots of its own") {
   make_calls(5);
   arena.reset();
-  records.begin(cupti, true);
+  slots.begin(cupti, true);
+  records.begin(cupti);
   CHECK(calls().empty());
   make_calls(3);
   CHECK(calls().size() == 3);
@@ -255,7 +258,8 @@ TEST_CASE_METHOD(CallRecordsTest, "the next trace begins with slots of its own")
 
 TEST_CASE_METHOD(CallRecordsTest, "times are CUPTI's where its clock is not the system's") {
   cupti.cuptiGetTimestamp = &another_clock;
-  records.begin(cupti, true);
+  slots.begin(cupti, true);
+  records.begin(cupti);
   make_calls(1);
   const auto all = calls();
   REQUIRE(all.size() == 1);

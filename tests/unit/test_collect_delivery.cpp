@@ -73,7 +73,7 @@ class DeliveryTest {
     for (int i = 0; i < times; ++i) {
       if (!of_thread || header().used.load() + sizeof(CUpti_ActivityAPI) > arena.call_slot_size()) {
         if (of_thread) header().state.store(SlotState::calls_done);
-        of_thread = arena.lend_calls();
+        of_thread = arena.lend_calls({});
         REQUIRE(of_thread);
       }
       CUpti_ActivityAPI record{};

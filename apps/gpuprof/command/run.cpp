@@ -185,6 +185,11 @@ Recording::Recording(const Options& options, launch::Target& target, launch::End
               .store_command_lines = options.store_command_line} {
   if (options.view) viewer_.emplace(output_, log_);
   if (options.quiet) return;
+  const std::string other = launch::displaced_nvtx_tool(collector_);
+  if (!other.empty()) {
+    log_.say("NVTX_INJECTION64_PATH names " + other +
+             ": gpuprof takes its place, and it gets no NVTX ranges");
+  }
   common_.waits = [this](const auto& processes) { log_.say(waiting_for(processes)); };
 }
 

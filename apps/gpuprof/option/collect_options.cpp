@@ -55,6 +55,17 @@ std::optional<Refusal> set_cupti(Options& options, const std::string& value) {
   return {};
 }
 
+// Adds names of NVTX domains.
+Set domains(std::vector<std::string>& (*list)(Options&)) {
+  return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
+    for (std::string& name : split(value, ',')) {
+      if (name.empty()) return Refusal{.takes = "names of domains, with commas between"};
+      list(options).push_back(std::move(name));
+    }
+    return {};
+  };
+}
+
 std::string trace_help() {
   std::string help = "Groups of records to collect, with commas between";
   for (const schema::GroupInfo& group : schema::groups) {
@@ -94,6 +105,18 @@ std::vector<Option> collect_options() {
        .is = common | minus_values,
        .values = trace_words,
        .set = set_trace},
+      {.name = "nvtx-domain-include",
+       .argument = "NAMES",
+       .help = "NVTX domains to record, with commas between; default is the one without a name "
+               "(all)",
+       .is = ours,
+       .set = domains([](Options& o) -> std::vector<std::string>& { return o.nvtx_domains; })},
+      {.name = "nvtx-domain-exclude",
+       .argument = "NAMES",
+       .help = "NVTX domains not to record",
+       .is = ours,
+       .set = domains(
+           [](Options& o) -> std::vector<std::string>& { return o.nvtx_domains_left_out; })},
       {.name = "profile-from-start",
        .argument = "on|off",
        .help = "off: collect from cudaProfilerStart to cudaProfilerStop only",

@@ -78,8 +78,10 @@ struct Options {
   record::TraceOptions trace;
   bool profile_from_start = true;
   bool kernel_latency_timestamps = false;
-  int timeout_ms = 0;                                   // 0: none
-  int flush_ms = 0;                                     // 0: what the collector takes on its own
+  int timeout_ms = 0;                     // 0: none
+  int flush_ms = 0;                       // 0: what the collector takes on its own
+  std::vector<std::string> nvtx_domains;  // to record; empty: all
+  std::vector<std::string> nvtx_domains_left_out;
   std::string cupti;                                    // path of a libcupti; empty: the usual ones
   std::string save_capture;                             // empty: none
   bool store_command_line = true;                       // gpuprof's and those of the processes

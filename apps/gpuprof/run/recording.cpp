@@ -72,6 +72,12 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
     launches.scopes = metrics::scopes_of(options.sass.launches);
     config.set("sass_launches", wire::packed(launches));
   }
+  if (!options.nvtx_domains.empty()) {
+    config.set("nvtx_domains", joined(options.nvtx_domains, "\n"));
+  }
+  if (!options.nvtx_domains_left_out.empty()) {
+    config.set("nvtx_domains_left_out", joined(options.nvtx_domains_left_out, "\n"));
+  }
   if (options.slots > 0) config.set("slots", static_cast<std::int64_t>(options.slots));
   return config;
 }

@@ -990,8 +990,8 @@ class Tables:
     objectKind: what objectId names: enum CUpti_ActivityObjectKind
     objectId: process and thread, or device, context and stream, as three u32; read the columns threadId and objectXxxId instead
     name: message: StringTable id; 0 on the closing end of a range
-    domain: NVTX domain: StringTable id; 0 = the default domain, and on a closing end
-    threadId: thread it is about; 0 = it is about no single thread
+    domain: NVTX domain: StringTable id; 0 = the default domain
+    threadId: thread that made the call; 0 = not known
     processId: process the row came from: PROCESS.processId
     """
     CUPTI_ACTIVITY_KIND_MARKER_DATA: Table
@@ -1003,11 +1003,11 @@ class Tables:
     payload: the payload as it is; read payloadInt or payloadDouble instead
     color: 0xAARRGGBB when flags say so
     category: category number; 0 = none
-    payloadInt: payload that is a whole number, else NULL; NULL also for an unsigned 0, which CUPTI gives where there is none
+    payloadInt: payload that is a whole number, else NULL; NULL also for an unsigned 0
     payloadDouble: payload that is a floating-point number, else NULL
-    cuptiDomainId: CUPTI's number of the domain; 0 = not known (CUDA 13.0)
-    payloadSchema: layout of payloadData: NVTX_PAYLOAD_ENTRY.schemaId of the same process and domain, or a type of NVTX itself; NULL = the payload is a number, or lost with its process (CUDA 13.0)
-    payloadData: a payload with a layout, as it is, up to 64 KiB; NULL = none. NVTX_PAYLOAD has its fields (CUDA 13.0)
+    cuptiDomainId: number of the domain, 1 = the default domain; 0 = not known
+    payloadSchema: layout of payloadData: NVTX_PAYLOAD_ENTRY.schemaId of the same process and domain, or a type of NVTX itself; NULL = the payload is a number
+    payloadData: a payload with a layout, as it is, up to 32 KiB; NULL = none. NVTX_PAYLOAD has its fields
     processId: process the row came from: PROCESS.processId
     """
     CUPTI_ACTIVITY_KIND_OVERHEAD: Table
@@ -1618,7 +1618,7 @@ class Tables:
     stop (ns): when it was closed, on CUPTI's clock; NULL = never
     depth: push/pop ranges of its thread and domain around it; NULL for start_end
     parent: _id_ of the innermost of those; NULL = none
-    kind: 'push_pop', or 'start_end' for one that ends in another thread or crosses another range: CUPTI does not distinguish them
+    kind: 'push_pop' or 'start_end'; guessed from how it nests in gpuprof 0.1's files and nvprof's
     payloadInt: payload that is a whole number, else NULL
     payloadDouble: payload that is a floating-point number, else NULL
     color: 0xAARRGGBB; NULL = none
@@ -1639,7 +1639,7 @@ class Tables:
     r"""Layouts of NVTX payloads, and enums in them, as the program registered them.
 
     processId: process that registered it
-    domainId: CUPTI's number of the domain: MARKER_DATA.cuptiDomainId
+    domainId: number of the domain: MARKER_DATA.cuptiDomainId
     schemaId: the layout or enum: MARKER_DATA.payloadSchema, or type of an entry
     isEnum: 1 = a value of an enum, 0 = a field of a layout
     schema: name of the layout or enum

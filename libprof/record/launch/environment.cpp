@@ -149,6 +149,11 @@ std::vector<std::pair<std::string, std::string>> recorded(const char* const* env
   return found;
 }
 
+std::string displaced_nvtx_tool(const std::string& collector) {
+  const char* const named = std::getenv("NVTX_INJECTION64_PATH");
+  return named && named != collector ? named : "";
+}
+
 std::vector<std::string> injection(const std::string& collector, const std::string& socket,
                                    Runtimes runtimes) {
   const auto first_of = [&](const std::string& name, char separator) {

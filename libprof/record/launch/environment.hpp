@@ -29,6 +29,10 @@ struct Runtimes {
   bool openmp = false;
 };
 
+// A tool other than the collector that NVTX_INJECTION64_PATH names, whose place injection() gives
+// to the collector; empty: there is none.
+std::string displaced_nvtx_tool(const std::string& collector);
+
 // "NAME=value" settings for a target and its children. Tools that OpenACC and OpenMP would load
 // anyway are kept, after the collector.
 std::vector<std::string> injection(const std::string& collector, const std::string& socket,

@@ -370,6 +370,8 @@ std::string wanted_cubin() {
 
 }  // namespace
 
+const fake::Hooks* fake_cuda_hooks() { return hooks(); }
+
 extern "C" {
 
 bool fake_cuda_set_hooks(const fake::Hooks* table) {

@@ -69,7 +69,8 @@ void fake_module_unload(std::uint32_t module);
 // CUPTI gives up by itself.
 void fake_state_error();
 
-// NVTX: the first call of a process loads what NVTX_INJECTION64_PATH names.
+// Calls of NVTX: the first one of a process loads what NVTX_INJECTION64_PATH names. Events have a
+// color, a category and a payload.
 void fake_nvtx_push(const char* message);
 void fake_nvtx_pop();
 void fake_nvtx_mark(const char* message);

@@ -1,5 +1,5 @@
-// The stand-in libcupti.so: subscribing, callbacks, buffers, names. What its kinds, hooks, NVTX and
-// the profiling API do has files of its own.
+// The stand-in libcupti.so: subscribing, callbacks, buffers, names. What its kinds, hooks and the
+// profiling API do has files of its own.
 //
 // Linked twice: bare.map leaves out the functions that gpuprof can do without.
 #include <cupti.h>

@@ -202,7 +202,8 @@ constexpr Hooks hooks{&on_enter,
                       &on_context_destroyed,
                       &on_module_loaded,
                       &on_module_unloaded,
-                      &on_state_error};
+                      &on_state_error,
+                      &note_in_ledger};
 
 SetHooks driver_entry() {
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);

@@ -44,7 +44,6 @@ struct Cupti {
   std::atomic<bool> driver_up{false};
   std::atomic<bool> was_serial{false};  // KERNEL was enabled
 
-  std::atomic<std::uint32_t> last_marker{0};
   std::atomic<bool> latency_timestamps{false};
   std::atomic<bool> allocation_source{false};
 };

@@ -1,0 +1,123 @@
+#include "libprof/collect/made_records.hpp"
+
+#include <cstring>
+
+namespace gpuprof::collect {
+namespace {
+
+// The size of a record that is CUPTI's own struct; 0: the collector makes none of this kind.
+constexpr std::size_t size_of_record(std::uint32_t kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER: return sizeof(CUpti_ActivityAPI);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: return sizeof(CUpti_ActivitySynchronization2);
+    default: return 0;
+  }
+}
+
+// Not by a cast: a number that no enumerator has would be undefined behavior.
+template <class Enum>
+void set_number(Enum& member, std::uint32_t number) {
+  static_assert(sizeof member == sizeof number);
+  std::memcpy(&member, &number, sizeof number);
+}
+
+template <class T>
+T load(const std::byte* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::size_t MadeRecords::read(std::size_t from, std::size_t end, Record& record) const {
+  const std::byte* const at = bytes_ + from;
+  const std::size_t room = end - from;
+  const auto entry = [&]<class T>(T*) -> std::size_t {
+    if (sizeof(T) > room) return 0;
+    make(load<T>(at), record);
+    return sizeof(T);
+  };
+  switch (load<Entry>(at)) {
+    case Entry::marker: return entry(static_cast<MarkerEntry*>(nullptr));
+    case Entry::marker_data: return entry(static_cast<MarkerDataEntry*>(nullptr));
+    case Entry::name: return entry(static_cast<NameEntry*>(nullptr));
+    case Entry::bytes: {
+      const BytesEntry* const bytes = bytes_at(from);
+      const std::size_t size = bytes ? size_of_bytes_entry(bytes->length) : 0;
+      return size <= room ? size : 0;
+    }
+    default: break;
+  }
+  const std::size_t size = size_of_record(load<std::uint32_t>(at));
+  if (size > room) return 0;
+  record.activity = reinterpret_cast<const CUpti_Activity*>(at);
+  return size;
+}
+
+const BytesEntry* MadeRecords::bytes_at(std::uint64_t place) const {
+  if (place % 8 != 0 || size_ < sizeof(BytesEntry) || place >= size_ - sizeof(BytesEntry)) {
+    return nullptr;
+  }
+  const auto* const entry = reinterpret_cast<const BytesEntry*>(bytes_ + place);
+  const std::size_t room = size_ - place - sizeof(BytesEntry);
+  return entry->entry == Entry::bytes && entry->length < room ? entry : nullptr;
+}
+
+const char* MadeRecords::text_at(BytesAt place) const {
+  const BytesEntry* const entry = bytes_at(place);
+  if (!entry) return nullptr;
+  const auto* const text = reinterpret_cast<const char*>(entry + 1);
+  return text[entry->length] == 0 ? text : nullptr;
+}
+
+void MadeRecords::make(const MarkerEntry& entry, Record& record) const {
+  CUpti_ActivityMarker2& marker = record.marker;
+  marker = {};
+  marker.kind = CUPTI_ACTIVITY_KIND_MARKER;
+  set_number(marker.flags, entry.flags);
+  marker.timestamp = entry.time;
+  marker.id = entry.id;
+  set_number(marker.objectKind, entry.object_kind);
+  marker.objectId.pt.processId = writer_.process;
+  marker.objectId.pt.threadId = writer_.thread;
+  marker.name = text_at(entry.name);
+  marker.domain = text_at(entry.domain);
+  record.activity = reinterpret_cast<const CUpti_Activity*>(&marker);
+}
+
+void MadeRecords::make(const MarkerDataEntry& entry, Record& record) const {
+  CUpti_ActivityMarkerData2& data = record.data;
+  data = {};
+  data.kind = CUPTI_ACTIVITY_KIND_MARKER_DATA;
+  set_number(data.flags, entry.flags);
+  data.id = entry.id;
+  set_number(data.payloadKind, entry.payload_kind);
+  data.color = entry.color;
+  data.category = entry.category;
+  data.cuptiDomainId = entry.domain;
+  data.payload.metricValueUint64 = entry.payload;
+  if (entry.payload_kind == CUPTI_METRIC_VALUE_KIND_NVTX_EXTENDED_PAYLOAD) {
+    const BytesEntry* const bytes = bytes_at(entry.payload);
+    if (bytes) {
+      record.payload = {bytes->schema, bytes->length, const_cast<BytesEntry*>(bytes) + 1};
+    }
+    data.payload.metricValueNvtxExtendedPayload =
+        bytes ? reinterpret_cast<std::uint64_t>(&record.payload) : 0;
+  }
+  record.activity = reinterpret_cast<const CUpti_Activity*>(&data);
+}
+
+void MadeRecords::make(const NameEntry& entry, Record& record) const {
+  CUpti_ActivityName& name = record.name;
+  name = {};
+  name.kind = CUPTI_ACTIVITY_KIND_NAME;
+  set_number(name.objectKind, entry.object_kind);
+  static_assert(sizeof name.objectId == sizeof entry.object);
+  std::memcpy(&name.objectId, entry.object, sizeof entry.object);
+  name.name = text_at(entry.name);
+  record.activity = reinterpret_cast<const CUpti_Activity*>(&name);
+}
+
+}  // namespace gpuprof::collect

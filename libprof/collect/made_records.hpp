@@ -1,0 +1,119 @@
+// The records in a thread's slot, which the collector makes itself. Those of calls are CUPTI's own
+// structs. Those of NVTX are shorter, and refer to texts in the same slot: the program's own texts
+// change, and die with it.
+#pragma once
+
+#include <cupti.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "libprof/collect/arena.hpp"
+#include "schema/activity/markers.hpp"
+
+namespace gpuprof::collect {
+
+// What an entry is: the low half of its first word, which in CUPTI's structs is the kind.
+enum class Entry : std::uint16_t { bytes = 0x4e01, marker, marker_data, name };
+
+// A text, or a payload of `schema`. The bytes follow, and a zero, up to a multiple of 8.
+struct BytesEntry {
+  Entry entry;
+  std::uint16_t padding;
+  std::uint32_t length;
+  std::uint64_t schema;
+};
+
+// Where a BytesEntry begins in the slot; no_bytes: there is none.
+using BytesAt = std::uint32_t;
+inline constexpr BytesAt no_bytes = 0xffffffff;
+
+// CUpti_ActivityMarker2.
+struct MarkerEntry {
+  Entry entry;
+  std::uint8_t flags;
+  std::uint8_t object_kind;
+  std::uint32_t id;
+  std::uint64_t time;
+  BytesAt name;
+  BytesAt domain;
+};
+
+// CUpti_ActivityMarkerData2.
+struct MarkerDataEntry {
+  Entry entry;
+  std::uint16_t flags;
+  std::uint32_t id;
+  std::uint64_t payload;  // of an extended payload: BytesAt
+  std::uint32_t payload_kind;
+  std::uint32_t color;
+  std::uint32_t category;
+  std::uint32_t domain;
+};
+
+// CUpti_ActivityName.
+struct NameEntry {
+  Entry entry;
+  std::uint16_t object_kind;
+  std::uint32_t object[3];
+  BytesAt name;
+  std::uint32_t padding;
+};
+
+static_assert(sizeof(BytesEntry) == 16 && sizeof(MarkerEntry) == 24 &&
+              sizeof(MarkerDataEntry) == 32 && sizeof(NameEntry) == 24);
+
+constexpr std::size_t size_of_bytes_entry(std::size_t length) {
+  return (sizeof(BytesEntry) + length + 1 + 7) / 8 * 8;
+}
+
+// Whether the records of a kind point to bytes in the slot.
+constexpr bool is_of_nvtx(int kind) {
+  return kind == CUPTI_ACTIVITY_KIND_NAME || kind == CUPTI_ACTIVITY_KIND_MARKER ||
+         kind == CUPTI_ACTIVITY_KIND_MARKER_DATA;
+}
+
+// Reads a slot. The memory may be that of a dead target: nothing in it is trusted.
+class MadeRecords {
+ public:
+  MadeRecords(const Arena& arena, std::uint32_t slot)
+      : bytes_(arena.slot(slot)),
+        size_(arena.call_slot_size()),
+        writer_(arena.slot_header(slot).writer) {}
+
+  // Calls f(record) for each record between two positions, which are in bytes and divisible by 8.
+  // What a record points to is valid until f returns. Stops at what is not a record.
+  template <class F>
+  void for_each(std::size_t from, std::size_t end, F&& f) const {
+    while (from + sizeof(std::uint64_t) <= end && end <= size_) {
+      Record record;
+      const std::size_t size = read(from, end, record);
+      if (size == 0) return;
+      if (record.activity) f(record.activity);
+      from += size;
+    }
+  }
+
+ private:
+  struct Record {
+    const CUpti_Activity* activity = nullptr;  // null: the entry is a part of others
+    CUpti_ActivityMarker2 marker;
+    CUpti_ActivityMarkerData2 data;
+    CUpti_ActivityName name;
+    schema::extract::ExtendedPayload payload;
+  };
+
+  // The size of the entry; 0: it is none.
+  std::size_t read(std::size_t from, std::size_t end, Record& record) const;
+  const BytesEntry* bytes_at(std::uint64_t place) const;
+  const char* text_at(BytesAt place) const;
+  void make(const MarkerEntry& entry, Record& record) const;
+  void make(const MarkerDataEntry& entry, Record& record) const;
+  void make(const NameEntry& entry, Record& record) const;
+
+  const std::byte* bytes_;
+  std::size_t size_;
+  Writer writer_;
+};
+
+}  // namespace gpuprof::collect

@@ -1,0 +1,98 @@
+#include "libprof/collect/thread_slots.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libprof/base/clock.hpp"
+
+namespace gpuprof::collect {
+namespace {
+
+// Each trace has a number of its own, since what a thread remembers of one is not of another.
+constinit std::atomic<std::uint64_t> traces{0};
+
+std::uint64_t system_now() { return static_cast<std::uint64_t>(clock_ns(CLOCK_REALTIME)); }
+
+// Whether CUPTI's times are those of the system's clock: they are in all versions seen. A reading
+// of one lies between two of the other, unless the clock was set meanwhile.
+bool is_system_clock(CheckedApi& cupti) {
+  if (!cupti.cuptiGetTimestamp) return true;
+  for (int tries = 0; tries < 3; ++tries) {
+    std::uint64_t there = 0;
+    const std::uint64_t before = system_now();
+    if (!cupti.try_("cuptiGetTimestamp", cupti.cuptiGetTimestamp(&there))) return true;
+    if (before <= there && there <= system_now()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+constinit thread_local ThreadSlots::Thread ThreadSlots::thread_;
+
+void ThreadSlots::begin(CheckedApi& cupti, bool system_thread_ids) {
+  const std::lock_guard lock(leaving_);
+  system_thread_ids_ = system_thread_ids;
+  process_ = static_cast<std::uint32_t>(getpid());
+  timestamp_ = is_system_clock(cupti) ? nullptr : cupti.cuptiGetTimestamp;
+  // Without it, slots of ended threads stay in use until the trace ends.
+  if (!has_key_) has_key_ = pthread_key_create(&key_, &thread_ends) == 0;
+  trace_.store(++traces, std::memory_order_release);
+}
+
+std::uint64_t ThreadSlots::now() const {
+  std::uint64_t there = 0;
+  if (!timestamp_ || timestamp_(&there) != CUPTI_SUCCESS) return system_now();
+  return there;
+}
+
+ThreadSlots::Thread& ThreadSlots::here() {
+  Thread& thread = thread_;
+  const std::uint64_t trace = this->trace();
+  if (thread.trace == trace) return thread;
+  // The slots of an earlier trace were given back.
+  thread.has_slot = false;
+  thread.trace = trace;
+  thread.id = static_cast<std::uint32_t>(
+      system_thread_ids_ ? static_cast<std::uint64_t>(syscall(SYS_gettid)) : pthread_self());
+  return thread;
+}
+
+bool ThreadSlots::make_room(Thread& thread, std::size_t size) {
+  if (size > arena_.call_slot_size()) return false;
+  if (thread.has_slot && thread.used + size > arena_.call_slot_size()) {
+    arena_.slot_header(thread.slot).state.store(SlotState::calls_done, std::memory_order_release);
+    thread.has_slot = false;
+  }
+  if (thread.has_slot) return true;
+  const auto slot = arena_.lend_calls({.process = process_, .thread = thread.id});
+  if (!slot) return false;
+  thread.slot = *slot;
+  thread.used = 0;
+  ++thread.turn;
+  thread.has_slot = true;
+  if (has_key_) pthread_setspecific(key_, this);
+  return true;
+}
+
+void ThreadSlots::written(Thread& thread, std::size_t size) {
+  thread.used += static_cast<std::uint32_t>(size);
+  arena_.slot_header(thread.slot).used.store(thread.used, std::memory_order_release);
+}
+
+void ThreadSlots::leave_out_this_thread() { thread_.left_out = true; }
+
+// The key's value is the ThreadSlots.
+void ThreadSlots::thread_ends(void* slots) noexcept {
+  auto& self = *static_cast<ThreadSlots*>(slots);
+  const auto has_slot = [&] { return thread_.has_slot && thread_.trace == self.trace(); };
+  // In the child of a fork nobody may ever unlock it.
+  if (!has_slot()) return;
+  const std::lock_guard lock(self.leaving_);
+  if (!has_slot()) return;
+  thread_.has_slot = false;
+  self.arena_.slot_header(thread_.slot)
+      .state.store(SlotState::calls_done, std::memory_order_release);
+}
+
+}  // namespace gpuprof::collect

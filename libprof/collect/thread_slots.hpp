@@ -1,0 +1,80 @@
+// Where the collector writes records that it makes itself, of calls (call_records.hpp) and of NVTX
+// (nvtx_records.hpp): each thread of the target has a slot of its own in the arena, so the records
+// outlive the target. The launcher gets them with the next flush (Delivery::take_calls).
+//
+// here() and what follows it are on the application's hot path: they take no lock, and allocate
+// nothing but the slot.
+#pragma once
+
+#include <cupti.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "libprof/collect/arena.hpp"
+#include "libprof/collect/checked_api.hpp"
+
+namespace gpuprof::collect {
+
+class ThreadSlots {
+ public:
+  // The state of a thread; only that thread uses it.
+  struct Thread {
+    bool left_out = false;
+    bool has_slot = false;
+    std::uint64_t trace = 0;
+    std::uint32_t id = 0;  // of the thread, as in CUPTI's records
+    std::uint32_t slot = 0;
+    std::uint32_t used = 0;  // bytes of the slot
+    std::uint32_t turn = 0;  // counts the thread's slots
+  };
+
+  explicit ThreadSlots(Arena& arena) : arena_(arena) {}
+
+  // A trace begins; the arena is as new. `system_thread_ids`: records have the kernel's numbers for
+  // threads, otherwise pthread's. One thread.
+  void begin(CheckedApi& cupti, bool system_thread_ids);
+  // The calling thread is the collector's: it makes no records.
+  void leave_out_this_thread();
+  // For the child of a fork: nothing more is recorded, and no thread has a slot.
+  void abandon() { trace_.store(0); }
+
+  // The number of the trace, which no earlier one had; 0: there is none.
+  std::uint64_t trace() const { return trace_.load(std::memory_order_acquire); }
+  std::uint32_t process() const { return process_; }
+  // On CUPTI's clock, in ns.
+  std::uint64_t now() const;
+
+  // The state of the calling thread.
+  Thread& here();
+  // Makes room for `size` bytes at slot(thread) + thread.used, in another slot if necessary. false:
+  // there is no slot.
+  bool make_room(Thread& thread, std::size_t size);
+  // The bytes written there are records now.
+  void written(Thread& thread, std::size_t size);
+  std::size_t slot_size() const { return arena_.call_slot_size(); }
+  std::byte* slot(const Thread& thread) const { return arena_.slot(thread.slot); }
+  // A record for which there was no room.
+  void count_lost(std::uint32_t kind) {
+    arena_.ledger().discarded[kind].fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  static void thread_ends(void* slots) noexcept;
+
+  static thread_local Thread thread_;
+
+  Arena& arena_;
+  bool system_thread_ids_ = true;
+  std::uint32_t process_ = 0;
+  decltype(&::cuptiGetTimestamp) timestamp_ = nullptr;  // null: CUPTI's clock is the system's
+  pthread_key_t key_{};                                 // its destructor runs when a thread ends
+  bool has_key_ = false;
+  std::mutex leaving_;  // held while a trace begins, and while a thread ends
+  std::atomic<std::uint64_t> trace_{0};
+};
+
+}  // namespace gpuprof::collect
