@@ -15,12 +15,9 @@ constexpr std::size_t size_of_record(std::uint32_t kind) {
   }
 }
 
-// Not by a cast: a number that no enumerator has would be undefined behavior.
-template <class Enum>
-void set_number(Enum& member, std::uint32_t number) {
-  static_assert(sizeof member == sizeof number);
-  std::memcpy(&member, &number, sizeof number);
-}
+// Sets a member that is an enum, of a packed record. Not by a cast: a number that no enumerator has
+// would be undefined behavior.
+void set_number(void* member, std::uint32_t number) { std::memcpy(member, &number, sizeof number); }
 
 template <class T>
 T load(const std::byte* bytes) {
@@ -76,10 +73,10 @@ void MadeRecords::make(const MarkerEntry& entry, Record& record) const {
   CUpti_ActivityMarker2& marker = record.marker;
   marker = {};
   marker.kind = CUPTI_ACTIVITY_KIND_MARKER;
-  set_number(marker.flags, entry.flags);
+  set_number(&marker.flags, entry.flags);
   marker.timestamp = entry.time;
   marker.id = entry.id;
-  set_number(marker.objectKind, entry.object_kind);
+  set_number(&marker.objectKind, entry.object_kind);
   marker.objectId.pt.processId = writer_.process;
   marker.objectId.pt.threadId = writer_.thread;
   marker.name = text_at(entry.name);
@@ -91,9 +88,9 @@ void MadeRecords::make(const MarkerDataEntry& entry, Record& record) const {
   CUpti_ActivityMarkerData2& data = record.data;
   data = {};
   data.kind = CUPTI_ACTIVITY_KIND_MARKER_DATA;
-  set_number(data.flags, entry.flags);
+  set_number(&data.flags, entry.flags);
   data.id = entry.id;
-  set_number(data.payloadKind, entry.payload_kind);
+  set_number(&data.payloadKind, entry.payload_kind);
   data.color = entry.color;
   data.category = entry.category;
   data.cuptiDomainId = entry.domain;
@@ -113,7 +110,7 @@ void MadeRecords::make(const NameEntry& entry, Record& record) const {
   CUpti_ActivityName& name = record.name;
   name = {};
   name.kind = CUPTI_ACTIVITY_KIND_NAME;
-  set_number(name.objectKind, entry.object_kind);
+  set_number(&name.objectKind, entry.object_kind);
   static_assert(sizeof name.objectId == sizeof entry.object);
   std::memcpy(&name.objectId, entry.object, sizeof entry.object);
   name.name = text_at(entry.name);

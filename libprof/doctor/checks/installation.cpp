@@ -119,7 +119,8 @@ Findings examine_installation(const System& system) {
       return cannot("this installation is not complete: " + path + " is missing",
                     {how_to_reinstall(system)});
     }
-    // Libraries are read, also where they are loaded; an installation does not make them executable.
+    // Libraries are read, also where they are loaded; an installation does not make them
+    // executable.
     const int how = path.ends_with(".so") ? R_OK : R_OK | X_OK;
     if (!system.may(path, how)) {
       return cannot("this user may not " + std::string(how == R_OK ? "read " : "execute ") + path,
