@@ -248,7 +248,7 @@ int NvtxRecords::push(const NvtxDomain& domain, const NvtxEvent& event) {
   const std::int32_t level = around ? around->level + 1 : 0;
   if (thread.depth == most_ranges) {
     ++thread.deeper;
-    if (records(domain)) slots_.count_lost(CUPTI_ACTIVITY_KIND_MARKER);
+    for (int i = 0; records(domain) && i < 2; ++i) slots_.count_lost(CUPTI_ACTIVITY_KIND_MARKER);
     return level;
   }
   std::uint32_t id = 0;
@@ -258,7 +258,10 @@ int NvtxRecords::push(const NvtxDomain& domain, const NvtxEvent& event) {
                                {Entry::marker, CUPTI_ACTIVITY_FLAG_MARKER_START, of_thread, id,
                                 slots_.now(), no_bytes, no_bytes},
                                domain, event);
-    if (!written) id = 0;
+    if (!written) {
+      id = 0;
+      slots_.count_lost(CUPTI_ACTIVITY_KIND_MARKER);  // its end has no record either
+    }
   }
   thread.open[thread.depth++] = {&domain, id, level};
   return level;
@@ -296,7 +299,9 @@ nvtxRangeId_t NvtxRecords::start(const NvtxDomain& domain, const NvtxEvent& even
                              {Entry::marker, CUPTI_ACTIVITY_FLAG_MARKER_START, of_process, id,
                               slots_.now(), no_bytes, no_bytes},
                              domain, event);
-  return written ? id : 0;
+  if (written) return id;
+  slots_.count_lost(CUPTI_ACTIVITY_KIND_MARKER);  // its end has no record either
+  return 0;
 }
 
 void NvtxRecords::end(nvtxRangeId_t id, const NvtxDomain& domain,
