@@ -140,7 +140,7 @@ class StandStill(FakeTest):
             if targets:
                 break
             self.finish(process, 0)
-            (self.folder / "ledger").unlink()
+            (self.folder / "ledger").unlink(missing_ok=True)
         (target,) = targets
         with self.standing_still(process):
             self.wait_for(lambda: self.has_ended(target), SECONDS)
