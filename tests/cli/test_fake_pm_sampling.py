@@ -326,7 +326,7 @@ class Trouble(PmTest):
         process = self.start("steady", 30, 5, self.folder / "end", options=["--pm-sampling", *SLOW])
         sampler = self.wait_for(lambda: pids_of(process.pid, "gpuprof-sampler"), PATIENCE)
         self.assertEqual(process.stdout.readline(), b"launching\n")
-        self.wait_for(lambda: self.output.exists() and self.live_samples(), PATIENCE)
+        self.wait_for(lambda: self.output.exists() and self.live_samples() > 3, PATIENCE)
         os.kill(sampler[0], signal.SIGKILL)
         (self.folder / "end").touch()
         _, stderr = process.communicate(timeout=PATIENCE)
