@@ -44,13 +44,32 @@ Verdict by_order(const std::vector<double>& a, const std::vector<double>& b, dou
   return apart && std::abs(shift) > least ? direction(shift) : Verdict::unknown;
 }
 
+// A figure of which each run has one, without a verdict.
+Change measured(const std::vector<double>& a, const std::vector<double>& b) {
+  Change change{.a = mean(a), .b = mean(b), .shift = shift(a, b)};
+  if (std::min(a.size(), b.size()) >= enough_for_statistics) change.limits = shift_limits(a, b);
+  return change;
+}
+
 Verdict verdict_of(const Change& change, const std::vector<double>& a, const std::vector<double>& b,
                    const Rules& rules) {
   const double least = rules.threshold * change.a;
-  if (change.p && change.limits) return by_statistics(change, least, *change.p);
+  if (change.p) return by_statistics(change, least, *change.p);
   if (std::min(a.size(), b.size()) > 1) return by_order(a, b, change.shift, least);
   if (!rules.trust_single_runs) return Verdict::unknown;
   return std::abs(change.shift) <= least ? Verdict::same : direction(change.shift);
+}
+
+void judge(Change& change, const std::vector<double>& a, const std::vector<double>& b,
+           const Rules& rules) {
+  if (change.limits) change.p = permutation_p(a, b);
+  change.verdict = verdict_of(change, a, b, rules);
+}
+
+Change judged(const std::vector<double>& a, const std::vector<double>& b, const Rules& rules) {
+  Change change = measured(a, b);
+  judge(change, a, b, rules);
+  return change;
 }
 
 std::vector<double> each(const std::vector<Run>& runs, const auto& figure) {
@@ -59,14 +78,11 @@ std::vector<double> each(const std::vector<Run>& runs, const auto& figure) {
   return values;
 }
 
-double value_or_0(const auto& map, const auto& key) {
+// What is not there is 0.
+template <class Map>
+typename Map::mapped_type value_in(const Map& map, const typename Map::key_type& key) {
   const auto found = map.find(key);
-  return found == map.end() ? 0 : found->second;
-}
-
-KernelUse use_of(const Run& run, const std::string& name) {
-  const auto found = run.kernels.find(name);
-  return found == run.kernels.end() ? KernelUse() : found->second;
+  return found == map.end() ? typename Map::mapped_type() : found->second;
 }
 
 // Large changes come first, then what takes long.
@@ -83,8 +99,8 @@ std::vector<PartChange> compare_parts(const Comparison& sides) {
   }
   std::vector<PartChange> parts;
   for (const PartName& name : names) {
-    const auto time = [&](const Run& run) { return value_or_0(run.parts, name); };
-    parts.push_back({name, compare_figure(each(sides.a, time), each(sides.b, time), sides.rules)});
+    const auto time = [&](const Run& run) { return value_in(run.parts, name); };
+    parts.push_back({name, judged(each(sides.a, time), each(sides.b, time), sides.rules)});
   }
   std::ranges::stable_sort(parts, std::greater{},
                            [](const PartChange& part) { return importance(part.time); });
@@ -115,28 +131,26 @@ std::vector<KernelChange> compare_kernels(const Comparison& sides) {
   std::vector<KernelChange> kernels;
   for (const auto& function : functions) {
     const std::string& name = function.first;
-    const auto time = [&](const Run& run) { return use_of(run, name).time; };
-    const auto launches = [&](const Run& run) { return use_of(run, name).launches; };
+    const auto time = [&](const Run& run) { return value_in(run.kernels, name).time; };
+    const auto launches = [&](const Run& run) { return value_in(run.kernels, name).launches; };
     const auto a = each(sides.a, time), b = each(sides.b, time);
-    kernels.push_back({.name = name,
-                       .display = {},
-                       .time = compare_figure(a, b, sides.rules),
-                       .launches_a = mean(each(sides.a, launches)),
-                       .launches_b = mean(each(sides.b, launches))});
+    KernelChange& kernel =
+        kernels.emplace_back(KernelChange{.name = name,
+                                          .display = {},
+                                          .time = measured(a, b),
+                                          .launches_a = mean(each(sides.a, launches)),
+                                          .launches_b = mean(each(sides.b, launches))});
+    const double share = std::max(kernel.time.a / sides.step.a, kernel.time.b / sides.step.b);
+    if (share >= least_share_of_kernel) judge(kernel.time, a, b, sides.rules);
   }
   name_them(kernels, functions);
   // The question whether any of them changed is asked once for each that matters.
   std::vector<KernelChange*> asked;
   std::vector<double> p;
   for (KernelChange& kernel : kernels) {
-    const double share = std::max(kernel.time.a / sides.step.a, kernel.time.b / sides.step.b);
-    if (share < least_share_of_kernel) {
-      kernel.time.verdict = Verdict::unknown;
-      kernel.time.p.reset();
-    } else if (kernel.time.p) {
-      asked.push_back(&kernel);
-      p.push_back(*kernel.time.p);
-    }
+    if (!kernel.time.p) continue;
+    asked.push_back(&kernel);
+    p.push_back(*kernel.time.p);
   }
   const std::vector<double> of_all = adjusted(p);
   for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -149,7 +163,7 @@ std::vector<KernelChange> compare_kernels(const Comparison& sides) {
   return kernels;
 }
 
-// The time of kernels that both sides run, of that of all: the smaller of the two times counts.
+// The time of kernels that both sides run, as a share of that of all.
 double common_share(const std::vector<KernelChange>& kernels) {
   double common = 0, all = 0;
   for (const KernelChange& kernel : kernels) {
@@ -164,7 +178,8 @@ class Differences {
   Differences(const Comparison& sides, std::vector<Difference>& found)
       : sides_(sides), found_(found) {}
 
-  void find() {
+  // `common`: see common_share().
+  void find(double common) {
     facts("the GPUs", true, [](const Run& run) { return run.devices; });
     facts("the number of GPUs at work", true,
           [](const Run& run) { return std::to_string(run.device_count); });
@@ -183,7 +198,6 @@ class Differences {
             true);
       }
     });
-    const double common = common_share(sides_.kernels);
     if (common < least_common) {
       add("kernels that only one side runs take " + percent(1 - common) +
               " of the time of all kernels",
@@ -224,9 +238,7 @@ class Differences {
   std::vector<Difference>& found_;
 };
 
-bool same_work(const Comparison& sides) { return common_share(sides.kernels) >= least_common; }
-
-void judge(Comparison& sides) {
+void judge(Comparison& sides, double common) {
   sides.verdict = sides.step.verdict;
   if (!sides.rules.force) {
     const auto matters = std::ranges::find_if(sides.differences, &Difference::matters);
@@ -235,7 +247,7 @@ void judge(Comparison& sides) {
       sides.reason = matters->text;
       return;
     }
-    if (sides.verdict == Verdict::same && !same_work(sides)) {
+    if (sides.verdict == Verdict::same && common < least_common) {
       sides.verdict = Verdict::inconclusive;
       sides.reason = "the time is the same, but the kernels are others";
       return;
@@ -267,25 +279,15 @@ std::string_view verdict_name(Verdict verdict) {
   return "";
 }
 
-Change compare_figure(const std::vector<double>& a, const std::vector<double>& b,
-                      const Rules& rules) {
-  Change change{.a = mean(a), .b = mean(b), .shift = shift(a, b)};
-  if (std::min(a.size(), b.size()) >= enough_for_statistics) {
-    change.limits = shift_limits(a, b);
-    change.p = permutation_p(a, b);
-  }
-  change.verdict = verdict_of(change, a, b, rules);
-  return change;
-}
-
 Comparison compare(std::vector<Run> a, std::vector<Run> b, const Rules& rules) {
   Comparison sides{.a = std::move(a), .b = std::move(b), .rules = rules};
   const auto time = [](const Run& run) { return run.time; };
-  sides.step = compare_figure(each(sides.a, time), each(sides.b, time), rules);
+  sides.step = judged(each(sides.a, time), each(sides.b, time), rules);
   sides.parts = compare_parts(sides);
   sides.kernels = compare_kernels(sides);
-  Differences(sides, sides.differences).find();
-  judge(sides);
+  const double common = common_share(sides.kernels);
+  Differences(sides, sides.differences).find(common);
+  judge(sides, common);
   return sides;
 }
 

@@ -40,7 +40,7 @@ struct Change {
   Verdict verdict = Verdict::unknown;
 
   double difference() const { return b - a; }
-  // Of the shift, as a share of a; what lies between the limits as well.
+  // Of a time, such as the shift or one of its limits.
   double share(double time) const { return a > 0 ? time / a : 0; }
 };
 
@@ -78,9 +78,5 @@ struct Comparison {
 
 // Neither side is empty, and all runs have work.
 Comparison compare(std::vector<Run> a, std::vector<Run> b, const Rules& rules);
-
-// The verdict on a figure of which each run has one.
-Change compare_figure(const std::vector<double>& a, const std::vector<double>& b,
-                      const Rules& rules);
 
 }  // namespace gpuprof::compare

@@ -1,17 +1,13 @@
 #include "libprof/compare/run.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
-#include "libprof/base/saturating.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/report/account.hpp"
-#include "schema/gpu_kind.hpp"
-#include "schema/traits.hpp"
 
 namespace gpuprof::compare {
 namespace {
@@ -52,33 +48,31 @@ std::vector<std::int64_t> step_starts(store::Database& database, reading::Tables
   return starts;
 }
 
-// From the first to the last work of any GPU.
-reading::Window working_time(store::Snapshot& snapshot, const std::function<void()>& check) {
-  reading::Window window;
-  for (const schema::GpuKind& kind : schema::gpu_kinds) {
-    if (kind.stays_empty) continue;
-    columns::Reader reader(snapshot, {.table = reading::table_name(kind.kind),
-                                      .columns = {"start", std::string(kind.end)}});
-    reader.read([&](const columns::Chunk& chunk) {
-      check();
-      const auto start = chunk[0].int64s(), end = chunk[1].int64s();
-      for (std::size_t row = 0; row < chunk.rows(); ++row) {
-        if (start[row] <= 0 || end[row] <= start[row]) continue;
-        window.from = std::min(window.from.value_or(start[row]), start[row]);
-        window.to = std::max(window.to.value_or(end[row]), end[row]);
-      }
-    });
+// Leaves out the time before the first work of any GPU, and after the last.
+void leave_out_edges(report::TimeAccount& account) {
+  for (const char* edge : {"before", "after"}) {
+    const auto row_of = [edge](report::GpuAccount& gpu) {
+      const auto row = std::ranges::find(gpu.rows, edge, &report::AccountRow::what);
+      return row == gpu.rows.end() ? nullptr : &*row;
+    };
+    std::int64_t of_all = account.time;
+    for (report::GpuAccount& gpu : account.gpus) {
+      const report::AccountRow* const row = row_of(gpu);
+      of_all = std::min(of_all, row ? row->duration : 0);
+    }
+    if (of_all == 0) continue;
+    for (report::GpuAccount& gpu : account.gpus) row_of(gpu)->duration -= of_all;
+    account.time -= of_all;
   }
-  return window;
 }
 
 struct Period {
-  reading::Window window;
-  std::int64_t steps = 0;  // 0: the window is one
+  reading::Window window = {};  // open: the run
+  std::int64_t steps = 0;       // 0: the window is one
 };
 
-Period period_of(store::Database& database, reading::Tables& tables, const reading::Filter& chosen,
-                 const std::function<void()>& check) {
+Period period_of(store::Database& database, reading::Tables& tables,
+                 const reading::Filter& chosen) {
   if (chosen.from.given() || chosen.to.given()) {
     return {reading::find_window(tables, chosen.from, chosen.to,
                                  [&] { return reading::zero_of_run(tables).value_or(0); })};
@@ -87,8 +81,7 @@ Period period_of(store::Database& database, reading::Tables& tables, const readi
   if (starts.size() >= least_steps && starts[1] < starts.back()) {
     return {{starts[1], starts.back()}, static_cast<std::int64_t>(starts.size()) - 2};
   }
-  store::Snapshot snapshot(database);
-  return {working_time(snapshot, check)};
+  return {};
 }
 
 void read_kernels(store::Database& database, const reading::Window& window, double scale,
@@ -134,8 +127,9 @@ Run read_run(store::Database& database, const reading::Filter& window,
   Run run;
   reading::Tables tables(database);
   read_facts(database, tables, run);
-  const Period period = period_of(database, tables, window, check);
-  const report::TimeAccount account = report::read_account(database, period.window, check);
+  const Period period = period_of(database, tables, window);
+  report::TimeAccount account = report::read_account(database, period.window, check);
+  if (!period.window.from && !period.window.to) leave_out_edges(account);
   run.device_count = static_cast<std::int64_t>(account.gpus.size());
   if (!run.has_work()) return run;
   run.steps = period.steps;
@@ -144,6 +138,7 @@ Run read_run(store::Database& database, const reading::Filter& window,
   run.time = static_cast<double>(account.time) / steps;
   for (const report::GpuAccount& gpu : account.gpus) {
     for (const report::AccountRow& row : gpu.rows) {
+      if (row.duration == 0) continue;
       run.parts[{row.what, row.cause}] += static_cast<double>(row.duration) / scale;
     }
   }

@@ -102,14 +102,9 @@ void declare(Grammar& grammar, DiffArguments& arguments) {
                 .several = true});
   grammar.take_after_dashes(arguments.others);
   grammar.take_window(arguments.window);
-  const auto threshold = [&arguments](const std::string& value) -> std::string {
-    std::string number = value;
-    if (number.ends_with('%')) number.pop_back();
-    const auto percent = parse<double>(number);
-    if (!percent || !(*percent >= 0 && *percent <= 1000)) return "a percentage such as 2%";
-    arguments.rules.threshold = *percent / 100;
+  const auto threshold = [&arguments](const std::string& value) {
     arguments.rules.trust_single_runs = true;
-    return "";
+    return share_to(arguments.rules.threshold, 1000)(value);
   };
   grammar.take(
       "--threshold", threshold,

@@ -37,16 +37,6 @@ const findings::Rule* explained_rule(const FindingsArguments& arguments) {
               ExitCode::bad_option);
 }
 
-// "1%" or "1".
-Store share_to(double& share) {
-  return [&share](const std::string& value) -> std::string {
-    const std::string_view digits(value.data(), value.size() - value.ends_with('%'));
-    const auto percent = parse<double>(digits);
-    if (!percent || !(*percent >= 0 && *percent <= 100)) return "a percentage from 0 to 100";
-    return share = *percent / 100, "";
-  };
-}
-
 std::vector<std::string> window_words(const reading::Filter& filter) {
   std::vector<std::string> words;
   if (filter.from.given()) words.insert(words.end(), {"--from", filter.from.text});

@@ -54,6 +54,16 @@ Store number_to(Number& to, std::type_identity_t<Number> least,
   };
 }
 
+// "2%" or "2", as a share.
+inline Store share_to(double& share, int most_percent = 100) {
+  return [=, &share](const std::string& value) -> std::string {
+    const std::string_view digits(value.data(), value.size() - value.ends_with('%'));
+    const auto percent = parse<double>(digits);
+    if (percent && *percent >= 0 && *percent <= most_percent) return share = *percent / 100, "";
+    return "a percentage from 0 to " + std::to_string(most_percent);
+  };
+}
+
 class Grammar {
  public:
   // An option of the main command; its preset applies here too.
