@@ -68,7 +68,7 @@ void LoadingThread::load_for(milliseconds time) {
   do {
     if (ends_.overdue()) queue_.abandon();
     wire::Frame frame;
-    if (!queue_.pop(frame, milliseconds(0))) return;
+    if (!queue_.pop(frame)) return;
     if (!failed_) take(std::move(frame));
   } while (steady_clock::now() < end);
 }

@@ -114,7 +114,7 @@ void queue(Payload steps, bool has_disk, std::size_t memory) {
   std::uint64_t arrived = 0;
   const auto pop = [&] {
     wire::Frame frame;
-    if (!queue.pop(frame, std::chrono::milliseconds(0))) return false;
+    if (!queue.pop(frame)) return false;
     if (frame.stream <= popped) finding("the queue changed the order");
     popped = frame.stream;
     ++arrived;

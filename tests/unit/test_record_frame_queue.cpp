@@ -13,8 +13,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds at_once{0};
-
 wire::Frame numbered(std::uint32_t number, std::size_t size = 100,
                      wire::FrameType type = wire::FrameType::batch) {
   std::vector<std::byte> bytes(size);
@@ -24,6 +22,12 @@ wire::Frame numbered(std::uint32_t number, std::size_t size = 100,
 
 bool is_numbered(const wire::Frame& frame, std::uint32_t number) {
   return test::bytes_of(frame) == test::bytes_of(numbered(number, frame.length, frame.type));
+}
+
+// The next frame, also if it comes later, but not after this time.
+bool next(FrameQueue& queue, wire::Frame& frame, milliseconds patience) {
+  queue.gather(1, std::chrono::steady_clock::now() + patience);
+  return queue.pop(frame);
 }
 
 // No file of this process may grow beyond, without a signal; undone at the end.
@@ -53,10 +57,10 @@ TEST_CASE("frames come out of the queue as they went in") {
   CHECK(queue.counts().waiting_bytes == 100 * 116);
   wire::Frame frame;
   for (std::uint32_t i = 0; i < 100; ++i) {
-    REQUIRE(queue.pop(frame, at_once));
+    REQUIRE(queue.pop(frame));
     CHECK(is_numbered(frame, i));
   }
-  CHECK(!queue.pop(frame, at_once));
+  CHECK(!queue.pop(frame));
   CHECK(queue.counts().waiting_bytes == 0);
   CHECK(queue.counts().spilled_bytes == 0);
 }
@@ -70,7 +74,7 @@ TEST_CASE("what memory has no room for waits in a file, in order") {
   for (const auto& [in, out] : {std::pair{50, 20}, {5, 30}, {40, 10}, {0, 35}, {30, 30}}) {
     for (int i = 0; i < in; ++i, ++pushed) queue.push(numbered(pushed, pushed % 300));
     for (int i = 0; i < out; ++i, ++popped) {
-      REQUIRE(queue.pop(frame, at_once));
+      REQUIRE(queue.pop(frame));
       CHECK(is_numbered(frame, popped));
     }
   }
@@ -88,7 +92,7 @@ TEST_CASE("a frame larger than all memory passes through the file") {
   queue.push(numbered(1, 1 << 20));
   CHECK(queue.counts().waiting_bytes == (1 << 20) + 16);
   wire::Frame frame;
-  REQUIRE(queue.pop(frame, at_once));
+  REQUIRE(queue.pop(frame));
   CHECK(is_numbered(frame, 1));
 }
 
@@ -104,10 +108,10 @@ TEST_CASE("where no file can be, batches are discarded and counted, the rest is 
   CHECK(counts.spilled_bytes == 0);
   wire::Frame frame;
   for (const std::uint32_t i : {0, 1, 2, 3, 4, 5, 6, 7, 10}) {
-    REQUIRE(queue.pop(frame, at_once));
+    REQUIRE(queue.pop(frame));
     CHECK(is_numbered(frame, i));
   }
-  CHECK(!queue.pop(frame, at_once));
+  CHECK(!queue.pop(frame));
 }
 
 TEST_CASE("of a batch that has no room its strings and the number of its rows stay") {
@@ -122,7 +126,7 @@ TEST_CASE("of a batch that has no room its strings and the number of its rows st
                  .frame(7));
   CHECK(queue.counts().discarded_blocks == 0);
   wire::Frame frame;
-  REQUIRE(queue.pop(frame, at_once));
+  REQUIRE(queue.pop(frame));
   CHECK(frame.stream == 7);
   const auto batch = wire::decode_batch(frame.payload());
   REQUIRE(batch);
@@ -148,7 +152,7 @@ TEST_CASE("what is no batch has a limit too where no file can be, but for the la
   CHECK(counts.waiting_bytes <= (std::size_t{64} << 20) + 100);
   CHECK(counts.discarded_blocks == 20 - counts.waiting_bytes / large);
   wire::Frame last;
-  for (wire::Frame frame; queue.pop(frame, std::chrono::milliseconds(0));) last = std::move(frame);
+  for (wire::Frame frame; queue.pop(frame);) last = std::move(frame);
   CHECK(last.type == wire::FrameType::stream_end);
 }
 
@@ -163,7 +167,7 @@ TEST_CASE("order holds when the disk is full") {
   };
   const auto pop = [&] {
     wire::Frame frame;
-    REQUIRE(queue.pop(frame, at_once));
+    REQUIRE(queue.pop(frame));
     REQUIRE(!pushed.empty());
     CHECK(is_numbered(frame, pushed.front()));
     pushed.erase(pushed.begin());
@@ -186,7 +190,7 @@ TEST_CASE("order holds when the disk is full") {
   for (std::uint32_t i = 9; i < 12; ++i) push(i);
   while (!pushed.empty()) pop();
   wire::Frame frame;
-  CHECK(!queue.pop(frame, at_once));
+  CHECK(!queue.pop(frame));
   CHECK(queue.counts().waiting_bytes == 0);
 }
 
@@ -200,7 +204,7 @@ TEST_CASE("the disk gives back the room of what was read while more is spilled")
   for (std::uint32_t i = 0; i < all; ++i) {
     queue.push(numbered(i));
     if (i < waiting) continue;
-    REQUIRE(queue.pop(frame, at_once));
+    REQUIRE(queue.pop(frame));
     CHECK(is_numbered(frame, i - waiting));
   }
   CHECK(queue.counts().discarded_blocks == 0);
@@ -214,11 +218,11 @@ TEST_CASE("what is on disk has a limit, and what goes beyond is counted") {
   CHECK(queue.counts().discarded_blocks == 2);
   CHECK(queue.counts().waiting_bytes == 116 * 4);
   wire::Frame frame;
-  REQUIRE(queue.pop(frame, at_once));
+  REQUIRE(queue.pop(frame));
   queue.push(numbered(6));  // the limit is on what waits
   CHECK(queue.counts().discarded_blocks == 2);
   for (const std::uint32_t i : {1, 2, 3, 6}) {
-    REQUIRE(queue.pop(frame, at_once));
+    REQUIRE(queue.pop(frame));
     CHECK(is_numbered(frame, i));
   }
 }
@@ -235,11 +239,11 @@ TEST_CASE("a full disk costs what does not fit, and nothing that did") {
   CHECK(queue.counts().discarded_bytes == 2 * 116);
   wire::Frame frame;
   for (const std::uint32_t i : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 99}) {
-    REQUIRE(queue.pop(frame, at_once));
+    REQUIRE(queue.pop(frame));
     CHECK(is_numbered(frame, i));
   }
   queue.push(numbered(100));
-  REQUIRE(queue.pop(frame, at_once));
+  REQUIRE(queue.pop(frame));
   CHECK(is_numbered(frame, 100));
 }
 
@@ -252,11 +256,11 @@ TEST_CASE("a queue is exhausted when it is closed and empty") {
   wire::Frame frame;
   for (std::uint32_t i = 0; i < 5; ++i) {
     CHECK(!queue.exhausted());
-    REQUIRE(queue.pop(frame, milliseconds(60'000)));
+    REQUIRE(next(queue, frame, milliseconds(60'000)));
   }
   CHECK(queue.exhausted());
   const auto begin = std::chrono::steady_clock::now();
-  CHECK(!queue.pop(frame, milliseconds(60'000)));  // nothing will come: no wait
+  CHECK(!next(queue, frame, milliseconds(60'000)));  // nothing will come: no wait
   CHECK(std::chrono::steady_clock::now() - begin < milliseconds(30'000));
 }
 
@@ -267,29 +271,29 @@ TEST_CASE("what waits in an abandoned queue is counted and does not come out") {
   queue.abandon();
   CHECK(queue.exhausted());
   wire::Frame frame;
-  CHECK(!queue.pop(frame, milliseconds(60'000)));
+  CHECK(!next(queue, frame, milliseconds(60'000)));
   CHECK(queue.counts().discarded_bytes == 10 * 116);
   CHECK(queue.counts().discarded_blocks == 4 + 1);  // in memory, and what is on disk
   CHECK(queue.counts().waiting_bytes == 0);
 }
 
-TEST_CASE("pop waits for as long as it was told to", "[tsan]") {
+TEST_CASE("waiting for the next frame ends when it is there, or in time", "[tsan]") {
   FrameQueue queue(1000, "/tmp");
   wire::Frame frame;
   const auto begin = std::chrono::steady_clock::now();
-  CHECK(!queue.pop(frame, milliseconds(20)));
+  CHECK(!next(queue, frame, milliseconds(20)));
   CHECK(std::chrono::steady_clock::now() - begin >= milliseconds(20));
   std::thread late([&] {
     std::this_thread::sleep_for(milliseconds(20));
     queue.push(numbered(1));
   });
-  CHECK(queue.pop(frame, milliseconds(60'000)));
+  CHECK(next(queue, frame, milliseconds(60'000)));
   late.join();
   std::thread closing([&] {
     std::this_thread::sleep_for(milliseconds(20));
     queue.close();
   });
-  CHECK(!queue.pop(frame, milliseconds(60'000)));
+  CHECK(!next(queue, frame, milliseconds(60'000)));
   closing.join();
   CHECK(queue.exhausted());
 }
@@ -331,7 +335,7 @@ TEST_CASE("order holds with a thread at each end", "[tsan]") {
   bool in_order = true;
   while (!queue.exhausted()) {
     wire::Frame frame;
-    if (!queue.pop(frame, milliseconds(100))) continue;
+    if (!next(queue, frame, milliseconds(100))) continue;
     in_order = in_order && is_numbered(frame, expected);
     ++expected;
     queue.counts();

@@ -149,7 +149,8 @@ struct Launched {
     const auto began = steady_clock::now();
     while (frames.empty() || frames.back().type != wire::FrameType::stream_end) {
       wire::Frame frame;
-      if (queue.pop(frame, milliseconds(50))) frames.push_back(std::move(frame));
+      queue.gather(1, steady_clock::now() + milliseconds(50));
+      if (queue.pop(frame)) frames.push_back(std::move(frame));
       REQUIRE(steady_clock::now() - began < for_ever);
     }
     return frames;

@@ -59,9 +59,8 @@ void FrameQueue::push(wire::Frame frame) {
   in_memory(std::move(frame));
 }
 
-bool FrameQueue::pop(wire::Frame& frame, std::chrono::milliseconds patience) {
-  std::unique_lock lock(mutex_);
-  pushed_.wait_for(lock, patience, [&] { return has_frames() || closed_; });
+bool FrameQueue::pop(wire::Frame& frame) {
+  const std::lock_guard lock(mutex_);
   if (!has_frames()) return false;
   if (older_.empty() && !spill_.empty()) {
     const std::uint64_t lost = spill_.lost();

@@ -27,8 +27,8 @@ class FrameQueue {
   FrameQueue& operator=(const FrameQueue&) = delete;
 
   void push(wire::Frame frame);
-  // false: nothing came in time, or nothing more will come.
-  bool pop(wire::Frame& frame, std::chrono::milliseconds patience);
+  // Does not wait. false: nothing is there, or what was on disk cannot be read.
+  bool pop(wire::Frame& frame);
   // Returns when that many bytes wait, when nothing more will come, or at this time.
   void gather(std::size_t bytes, std::chrono::steady_clock::time_point until);
   // Nothing is pushed after this.
