@@ -78,6 +78,17 @@ std::string module_version(const System& system) {
   return {};
 }
 
+std::string own_program(const System& system) {
+  const std::string link = "/proc/self/exe";
+  const std::string path = system.target(link);
+  return path == link ? "" : path;
+}
+
+std::string own_folder(const System& system) {
+  const std::string program = own_program(system);
+  return program.empty() ? "" : folder_of(folder_of(program)) + "/lib/gpuprof";
+}
+
 std::vector<std::string> library_folders(const System& system) {
   std::vector<std::string> folders;
   for (const std::string& folder : split(system.variable("LD_LIBRARY_PATH"), ':')) {

@@ -24,6 +24,10 @@ std::string version_in(const std::string& path);
 // Of the loaded kernel module; empty: none is loaded.
 std::string module_version(const System& system);
 
+// PREFIX/bin/gpuprof, this program, and PREFIX/lib/gpuprof; empty: its path is not known.
+std::string own_program(const System& system);
+std::string own_folder(const System& system);
+
 struct Library {
   std::string path;     // empty: not found
   std::string version;  // from the name of the file that it is a link to; empty: it does not say

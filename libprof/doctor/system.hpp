@@ -32,12 +32,13 @@ struct System {
   std::string line(const std::string& path) const;
   bool exists(const std::string& path) const;
   bool is_folder(const std::string& path) const;
-  unsigned mode(const std::string& path) const;  // of stat; 0: there is none
+  unsigned mode(const std::string& path) const;  // of stat; 0: there is no such file
   bool is_same(const std::string& path, const std::string& other) const;  // one file
   bool may(const std::string& path, int how) const;                       // how: R_OK, W_OK, X_OK
   // Sorted names in a folder, 65,536 at most.
   std::vector<std::string> entries(const std::string& folder) const;
-  // Where a symbolic link leads, also over several; the path itself if it is none.
+  // The file to which a symbolic link leads, directly or through others; the path itself if it is
+  // not a link.
   std::string target(const std::string& path) const;
 };
 

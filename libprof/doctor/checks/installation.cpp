@@ -16,18 +16,6 @@ namespace {
 constexpr std::size_t libc_bytes = 8 << 20;
 constexpr std::size_t script_bytes = 4096;
 
-// PREFIX/bin/gpuprof; empty: unknown.
-std::string own_program(const System& system) {
-  const std::string link = "/proc/self/exe";
-  const std::string path = system.target(link);
-  return path == link ? "" : path;
-}
-
-std::string own_folder(const System& system) {
-  const std::string program = own_program(system);
-  return program.empty() ? "" : folder_of(folder_of(program)) + "/lib/gpuprof";
-}
-
 // Of gpuprof's own, without the root; empty: it has none.
 std::string own_copy(const System& system) {
   const std::string path = own_cupti(system.root + own_folder(system)).substr(system.root.size());

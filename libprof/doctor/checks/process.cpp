@@ -161,14 +161,12 @@ Findings examine_its_files(const System& system) {
   const std::string theirs = number(system.process);
   if (theirs.empty()) return unknown(gone);
   if (theirs == number("self")) return ok("it sees the same files");
-  const std::string program = system.target("/proc/self/exe");
-  const std::string collector =
-      folder_of(folder_of(program)) + "/lib/gpuprof/libgpuprof_collector.so";
+  const std::string collector = own_folder(system) + "/libgpuprof_collector.so";
   if (system.exists(file_of(system, "root") + collector)) {
     return ok("it sees other files, but the collector is among them");
   }
   return cannot("it is in a container without " + collector,
-                {"docker run -v " + shell_word(folder_of(folder_of(program))) +
+                {"docker run -v " + shell_word(folder_of(folder_of(own_folder(system)))) +
                  ":/opt/gpuprof:ro "
                  "--gpus all IMAGE /opt/gpuprof/bin/gpuprof -o /tmp/run.sqlite ./app"});
 }
