@@ -24,7 +24,7 @@ struct BytesEntry {
   std::uint64_t schema;
 };
 
-// Where a BytesEntry begins in the slot; no_bytes: there is none.
+// Where a BytesEntry begins in the slot; no_bytes: nothing is referred to.
 using BytesAt = std::uint32_t;
 inline constexpr BytesAt no_bytes = 0xffffffff;
 
@@ -103,7 +103,7 @@ class MadeRecords {
     schema::extract::ExtendedPayload payload;
   };
 
-  // The size of the entry; 0: it is none.
+  // The size of the entry; 0: these bytes are not an entry.
   std::size_t read(std::size_t from, std::size_t end, Record& record) const;
   const BytesEntry* bytes_at(std::uint64_t place) const;
   const char* text_at(BytesAt place) const;

@@ -42,7 +42,7 @@ class ThreadSlots {
   // For the child of a fork: nothing more is recorded, and no thread has a slot.
   void abandon() { trace_.store(0); }
 
-  // The number of the trace, which no earlier one had; 0: there is none.
+  // The number of the trace, which no earlier trace had; 0: nothing is traced.
   std::uint64_t trace() const { return trace_.load(std::memory_order_acquire); }
   std::uint32_t process() const { return process_; }
   // On CUPTI's clock, in ns.

@@ -75,9 +75,9 @@ class DeviceWindow {
 
  private:
   void add_gap(std::vector<Gap>::iterator place, std::int64_t from, std::int64_t to,
-               const GpuWork& behind) {
+               const GpuWork& after) {
     if (to <= from) return;
-    gaps_.insert(place, {from, to, behind, behind});
+    gaps_.insert(place, {from, to, after, after});
     ++edge_gaps_;
   }
 

@@ -62,8 +62,8 @@ struct Findings {
 };
 
 // By default of the steps, without the first if there are at least three, or of the run if none are
-// known. What findings take from a part of a device's account is never more than
-// the part has, all of them together. `check` is called now and then and may throw.
+// known. All findings together never take more from a part of a device's account than it has.
+// `check` is called now and then and may throw.
 Findings read_findings(store::Database& database, const reading::Moment& from,
                        const reading::Moment& to, const std::function<void()>& check);
 

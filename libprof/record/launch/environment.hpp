@@ -30,7 +30,7 @@ struct Runtimes {
 };
 
 // A tool other than the collector that NVTX_INJECTION64_PATH names, whose place injection() gives
-// to the collector; empty: there is none.
+// to the collector; empty: no such tool is named.
 std::string displaced_nvtx_tool(const std::string& collector);
 
 // "NAME=value" settings for a target and its children. Tools that OpenACC and OpenMP would load
