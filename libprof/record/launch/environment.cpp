@@ -160,12 +160,11 @@ std::vector<std::string> injection(const std::string& collector, const std::stri
     const char* others = std::getenv(name.c_str());
     return name + "=" + collector + (others && *others ? separator + std::string(others) : "");
   };
-  std::vector<std::string> variables{"CUDA_INJECTION64_PATH=" + collector,
-                                     "NVTX_INJECTION64_PATH=" + collector,
-                                     "GPUPROF_SOCKET=" + socket};
-  if (runtimes.openacc) variables.push_back(first_of("ACC_PROFLIB", ';'));
-  if (runtimes.openmp) variables.push_back(first_of("OMP_TOOL_LIBRARIES", ':'));
-  return variables;
+  std::vector<std::string> added{"CUDA_INJECTION64_PATH=" + collector,
+                                 "NVTX_INJECTION64_PATH=" + collector, "GPUPROF_SOCKET=" + socket};
+  if (runtimes.openacc) added.push_back(first_of("ACC_PROFLIB", ';'));
+  if (runtimes.openmp) added.push_back(first_of("OMP_TOOL_LIBRARIES", ':'));
+  return added;
 }
 
 }  // namespace gpuprof::launch
