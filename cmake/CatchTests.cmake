@@ -150,7 +150,7 @@ function(gpuprof_python_tests folder)
     if(GPUPROF_SANITIZE AND plain IN_LIST _labels)
       continue()
     endif()
-    if(GPUPROF_PORTABLE AND hostile IN_LIST _labels)
+    if(GPUPROF_PORTABLE AND asan IN_LIST _labels)
       continue()  # the gate runs it with ASan
     endif()
     set(_name ${GPUPROF_TEST_PREFIX}${folder}.${_stem})

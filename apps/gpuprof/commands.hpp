@@ -27,6 +27,7 @@ struct Subcommand {
   std::string_view name;
   std::string_view usage = {};  // what follows the name
   std::string_view help = {};   // one line; empty: hidden
+  bool rare = false;            // the short help has only its name
   // Declares the arguments. The returned function is called after they have been parsed.
   std::function<int()> (*declare)(Grammar& grammar);
   // For completion: the possible words of one of the command's own options or arguments.

@@ -43,7 +43,7 @@ RangeContext* RangeProfiler::find(CUcontext handle) {
   // A thread usually launches into one context.
   thread_local RangeContext* last = nullptr;
   thread_local std::uint64_t owner = 0;
-  if (owner == number_ && last->handle == handle && !last->dead.load()) return last;
+  if (last && owner == number_ && last->handle == handle && !last->dead.load()) return last;
   const std::shared_lock lock(contexts_mutex_);
   for (const auto& context : contexts_) {
     if (context->handle == handle && !context->dead.load()) {

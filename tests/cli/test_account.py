@@ -1,4 +1,5 @@
 """gpuprof account: for the run and for any window, the same as brute force finds in the tables."""
+# ctest-labels: plain
 
 import collections
 import csv

@@ -1,4 +1,5 @@
 """gpuprof annotate on captures of an H200: sums match the tables, and no program runs unasked."""
+# ctest-labels: plain
 
 import os
 import pathlib

@@ -13,7 +13,6 @@ import time
 import unittest
 
 GPUPROF = os.environ.get("GPUPROF", "")
-SANITIZED = bool(os.environ.get("GPUPROF_SANITIZE"))
 PATIENCE = 120
 
 # Prints the line in brackets, and clears it.
@@ -165,7 +164,6 @@ class Shell:
         )
         self.completes("gpuprof --query-metrics --chip A10", "gpuprof --query-metrics --chip A10")
 
-    @unittest.skipIf(SANITIZED, "CUPTI opens its libraries with DEEPBIND")
     def test_cuptis_metrics(self):
         self.completes("gpuprof --metrics achieved", "gpuprof --metrics achieved_occupancy")
         self.completes("gpuprof --metrics ipc,dram__cycles_el",

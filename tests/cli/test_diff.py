@@ -1,4 +1,5 @@
 """gpuprof diff and gate: figures are those of the tables, verdicts those of the statistics."""
+# ctest-labels: plain
 
 import itertools
 import json

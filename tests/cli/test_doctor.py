@@ -17,9 +17,9 @@ import tempfile
 import time
 import unittest
 
+from builds import asan, load_tests  # noqa: F401
 from fake_metrics import MetricTest
 from fake_run import FAKE, GPUPROF, PATIENCE, SANITIZED
-from hostile import hostile
 
 MODULE = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  {}  Thu Oct  2 00:00:00 UTC 2026\n"
 LIMITS = """\
@@ -987,7 +987,7 @@ class Sound(DoctorTest):
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
 
 
-@hostile
+@asan
 class Hostile(DoctorTest):
     def check(self, system, *options):
         began = time.monotonic()

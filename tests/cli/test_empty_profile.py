@@ -1,4 +1,5 @@
 """A profile of a program that did not use CUDA: what every file contains, and its size."""
+# ctest-labels: plain
 
 import os
 import pathlib

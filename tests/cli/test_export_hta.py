@@ -1,4 +1,5 @@
 """gpuprof export --for hta, read by Holistic Trace Analysis itself: its breakdowns match SQL's."""
+# ctest-labels: plain
 
 import contextlib
 import json

@@ -1,4 +1,5 @@
 """gpuprof export -o x.pftrace, read with Perfetto's own messages: every field exists there."""
+# ctest-labels: plain
 
 import collections
 import os

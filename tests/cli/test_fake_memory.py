@@ -1,4 +1,5 @@
 """gpuprof memory of runs with the stand-in: which memory is a leak, and when no claim is made."""
+# ctest-labels: plain
 
 import json
 import signal

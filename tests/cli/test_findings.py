@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import unittest
 
-from hostile import hostile
+from builds import asan, load_tests  # noqa: F401
 
 GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
@@ -614,7 +614,7 @@ class Profiles(FindingsTest):
         )
 
 
-@hostile
+@asan
 class ForgedProfiles(FindingsTest):
     NAMES = (
         "\x1b[2J\x1b]0;x\x07",

@@ -2,6 +2,7 @@
 
 GPUPROF is the path of the gpuprof binary.
 """
+# ctest-labels: plain
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-# ctest-labels: hostile
+# ctest-labels: asan
 # ctest-cost: 25
 """Forged profiles: their content is data, and none of it is executed.
 

@@ -1,4 +1,4 @@
-# ctest-labels: hostile
+# ctest-labels: asan
 """Processes that send what no collector sends: they affect only themselves.
 
 Alongside each, a correct process records, before and after; all of its rows are present, gpuprof ends

@@ -1,4 +1,5 @@
 """Reports of a stored profile: log files, layouts, filters, bad files."""
+# ctest-labels: plain
 
 import json
 import os

@@ -1,4 +1,5 @@
 """gpuprof info."""
+# ctest-labels: plain
 
 import os
 import pathlib

@@ -1,4 +1,5 @@
 """gpuprof memory: its tables compared with values computed here, row by row, for each capture."""
+# ctest-labels: plain
 
 import collections
 import csv

@@ -1,4 +1,5 @@
 """gpuprof query: what it prints, what it refuses, how it ends."""
+# ctest-labels: plain
 
 import contextlib
 import csv

@@ -1,5 +1,6 @@
 # ctest-cost: 30
 """gpuprof report: one page of a run, for a browser and as Markdown."""
+# ctest-labels: plain
 
 import base64
 import collections

@@ -1,4 +1,5 @@
 """What a newcomer finds in the sources."""
+# ctest-labels: plain
 
 import re
 import subprocess

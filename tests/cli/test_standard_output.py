@@ -7,36 +7,11 @@ import subprocess
 import tempfile
 import unittest
 
+import commands
+
 GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 PATIENCE = 120
-
-# Commands that the help does not show, with their arguments.
-HIDDEN = {"man": [], "options": [], "exit-codes": [], "complete": ["fish", ""],
-          "schema": []}  # fmt: skip
-# Arguments with which commands print output. All others print only help and messages.
-PRINTS = {
-    "info": [[], ["--json"]],
-    "query": [[], ["top_kernels"], ["kernels", "--csv"], ["kernels", "--json"],
-              ["kernels", "--markdown"]],
-    "account": [[], ["--json"], ["--csv"]],
-    "diff": [["run.sqlite"], ["run.sqlite", "--json"], ["run.sqlite", "--markdown"]],
-    "gate": [["run.sqlite"]],
-    "memory": [[], ["--json"], ["--csv"], ["--timeline"], ["--leaks", "--by", "nvtx"]],
-    "timeline": [[]],
-    "report": [["--markdown", "-"]],
-    "top": [["--times", "1"]],
-    "replay": [["--json"], ["--log-file", "%1"]],
-    "view": [["--no-browser"]],
-    "completion": [["bash"], ["zsh"], ["fish"]],
-    "help": [["all"], ["reports"], ["slice"]],
-}  # fmt: skip
-WITHOUT_FILE = ("completion", "help")
-REPORTS = [
-    ["--json"], ["--csv=plain"], ["--log-file", "%1"], ["--csv", "--log-file", "%1"],
-    ["--print-gpu-trace", "--json"], ["--print-api-trace", "--json"], ["--stats", "--json"],
-    ["--print-nvtx-summary", "--print-gpu-summary", "--csv=plain"],
-]  # fmt: skip
 
 
 class StandardOutput(unittest.TestCase):
@@ -57,33 +32,8 @@ class StandardOutput(unittest.TestCase):
             errors.seek(0)
             return process.returncode, errors.read()
 
-    def commands(self):
-        """As listed by gpuprof itself, which completes its first word."""
-        listed = subprocess.run([GPUPROF, "complete", "fish", ""], text=True, check=True,
-                                capture_output=True, timeout=PATIENCE).stdout  # fmt: skip
-        words = [line.split("\t")[0].strip() for line in listed.splitlines()[1:]]
-        commands = [word for word in words if word and not word.startswith("-")]
-        self.assertGreater(len(commands), 15, listed)
-        self.assertLessEqual(set(PRINTS), set(commands))
-        return commands
-
     def calls(self):
-        """Everything that prints."""
-        for topic in ([], ["all"], ["metrics"]):
-            yield ["--help", *topic]
-        yield ["--version"]
-        for command in self.commands():
-            yield [command, "--help"]
-            for words in PRINTS.get(command, []):
-                if command in WITHOUT_FILE:
-                    yield [command, *words]
-                else:
-                    yield [command, self.capture if command == "replay" else self.profile, *words]
-        yield ["query"]
-        for command, words in HIDDEN.items():
-            yield [command, *words]
-        for words in REPORTS:
-            yield ["-i", self.profile, *words]
+        return commands.that_print(self.profile, self.capture)
 
     def test_a_reader_who_has_gone(self):
         for words in self.calls():

@@ -1,4 +1,5 @@
 """gpuprof timeline: what it draws, how wide, what it refuses."""
+# ctest-labels: plain
 
 import os
 import pathlib

@@ -2,7 +2,6 @@
 """gpuprof view: the details of a record match SQL, also for forged files."""
 
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -12,11 +11,11 @@ import tarfile
 import tempfile
 import unittest
 
-from hostile import hostile
+from builds import asan, load_tests  # noqa: F401
 from test_view import GPUPROF, SOURCE, facts, serving
 
-# A sanitizer checks memory: a sample of the records is enough, because each takes long.
-STEP = 5 if os.environ.get("GPUPROF_SANITIZE") else 1
+# For memory errors a sample of the records is enough: with ASan each takes long.
+STEP = 5
 
 
 def records(server, kinds, step=1):
@@ -70,9 +69,9 @@ class Details(unittest.TestCase):
         database.close()
         return found
 
-    def all(self, path, *kinds, step=1):
+    def all(self, path, *kinds):
         with serving(path, "--no-browser") as server:
-            return list(records(server, kinds or ("stream",), step))
+            return list(records(server, kinds or ("stream",)))
 
     def kernels(self, path):
         return [answer for answer in self.all(path) if "grid" in answer["facts"]]
@@ -137,7 +136,7 @@ class Metrics(Details):
             launches += len(expected) > 0
         self.assertGreaterEqual(launches, 3)
 
-    @hostile
+    @asan
     def test_forged(self):
         for sql, expected in (
             ("WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) "
@@ -206,7 +205,7 @@ class Stacks(Details):
         self.assertEqual(answer["told"]["Stack"], [["Model.forward", "/src/train.py:12"], ["no symbol", "0x1000"],
                                                    ["not known", "-"]])  # fmt: skip
 
-    @hostile
+    @asan
     def test_forged(self):
         for sql, expected in (
             # A function with endless recursion, and frames that occur many times.
@@ -309,7 +308,7 @@ class HotLines(Details):
             self.assertIn("secret.cu:", json.dumps(answer))
             self.assertNotIn("precious", json.dumps(answer))
 
-    @hostile
+    @asan
     def test_forged(self):
         samples = "CUPTI_ACTIVITY_KIND_PC_SAMPLING"
         for sql in (
@@ -486,19 +485,13 @@ class Links(Details):
 
     def test_of_a_stored_timeline(self):
         path = self.profile("streams_graph")
-        links = [
-            (answer["place"], answer["links"])
-            for answer in self.all(path, "stream", "api", step=STEP)
-        ]
-        self.assertGreater(len(links), 300 // STEP)
+        links = [(answer["place"], answer["links"]) for answer in self.all(path, "stream", "api")]
+        self.assertGreater(len(links), 300)
         subprocess.run(
             [GPUPROF, "finish", "--timeline", "always", path], check=True, capture_output=True
         )
         self.assertGreater(self.ask(path, "SELECT count(*) FROM TIMELINE_BLOCK")[0][0], 0)
-        stored = [
-            (answer["place"], answer["links"])
-            for answer in self.all(path, "stream", "api", step=STEP)
-        ]
+        stored = [(answer["place"], answer["links"]) for answer in self.all(path, "stream", "api")]
         # Names have different numbers.
         without = json.dumps([links, stored])
         self.assertEqual(*json.loads(re.sub(r'"name": \d+', '"name": 0', without)))
@@ -516,7 +509,7 @@ class Links(Details):
                 ]
                 self.assertEqual(when(answer["links"]["launch"]), call)
 
-    @hostile
+    @asan
     def test_forged(self):
         kernels, calls = f"{PREFIX}CONCURRENT_KERNEL", f"{PREFIX}RUNTIME"
         one_time = "; ".join(

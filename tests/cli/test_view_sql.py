@@ -14,8 +14,8 @@ import unittest
 import urllib.parse
 
 import test_view
+from builds import asan, load_tests  # noqa: F401
 from growing import Growing
-from hostile import hostile
 from test_view import GPUPROF, digest, serving
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT {} FROM n"
@@ -263,7 +263,7 @@ class Questions(test_view.Profiles):
             self.assertLess(time.monotonic() - began, 4)
             gone.close()
 
-    @hostile
+    @asan
     def test_what_sqlite_does_not_look_up_from_ends_all_the_same(self):
         long = "replace(hex(zeroblob(4000000)), '0', 'a')"
         likes = ", ".join(f"x LIKE '{'%a' * 20}{i}b'" for i in range(100))
@@ -307,7 +307,7 @@ class Questions(test_view.Profiles):
             self.assertLess(time.monotonic() - began, 3)
             connection.close()
 
-    @hostile
+    @asan
     def test_a_question_has_limits_of_memory_and_functions(self):
         with serving(self.profiles["vector_add"]) as server:
             before = children(server.process.pid)
@@ -345,7 +345,7 @@ class Questions(test_view.Profiles):
             self.assertGreater(places[0], 0)
             self.assertEqual(received.count(b"HTTP/1.1 200 OK"), 4)
 
-    @hostile
+    @asan
     def test_hostile_files(self):
         forged = self.folder / "forged.db"
         shutil.copy(self.profiles["vector_add"], forged)

@@ -1,4 +1,4 @@
-# ctest-labels: hostile
+# ctest-labels: asan
 # ctest-cost: 25
 """Files that are damaged, unfinished or not profiles at all.
 

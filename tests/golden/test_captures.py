@@ -2,6 +2,7 @@
 
 GPUPROF is the path of the gpuprof binary. After a deliberate change: tests/captures/make_expected.
 """
+# ctest-labels: plain
 
 import os
 import pathlib

@@ -2,6 +2,7 @@
 
 GPUPROF is the path of the gpuprof binary. The pandas file is skipped if pandas is missing.
 """
+# ctest-labels: plain
 
 import importlib.util
 import json

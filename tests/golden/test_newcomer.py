@@ -2,6 +2,7 @@
 
 GPUPROF_SOURCE is the root of the sources.
 """
+# ctest-labels: plain
 
 import os
 import pathlib

@@ -63,6 +63,7 @@ extern const Subcommand finish_command{
     .name = "finish",
     .usage = "FILE [-o FILE]",
     .help = "Compute what is missing in a file whose gpuprof was killed",
+    .rare = true,
     .declare = command<FinishArguments, declare_finish, finish>,
 };
 

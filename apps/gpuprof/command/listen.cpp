@@ -227,6 +227,7 @@ extern const Subcommand listen_command{
     .name = "listen",
     .usage = "-o FILE PROCESS",
     .help = "Record the process that starts it: Python's gpuprof.trace()",
+    .rare = true,
     .declare = command<ListenJob, declare_listen, listen>,
 };
 

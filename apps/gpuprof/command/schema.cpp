@@ -7,6 +7,7 @@ namespace gpuprof::app {
 extern const Subcommand schema_command{
     .name = "schema",
     .help = "Print the tables and views as Markdown",
+    .rare = true,
     .declare = prints<schema::schema_markdown>,
 };
 

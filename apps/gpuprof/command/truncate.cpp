@@ -51,6 +51,7 @@ extern const Subcommand truncate_command{
     .name = "truncate",
     .usage = "FILE --keep KINDS -o FILE",
     .help = "Write some kinds of a profile's records into a new file",
+    .rare = true,
     .declare = command<ExcerptJob, declare_truncate, truncate>,
     .values = kinds_to_keep,
 };

@@ -9,6 +9,7 @@ extern const Subcommand help_command{
     .name = "help",
     .usage = "[TOPIC]",
     .help = "The same as --help TOPIC",
+    .rare = true,
     .declare = [](Grammar& grammar) -> std::function<int()> {
       auto topic = std::make_shared<std::string>();
       grammar.take("topic", topic.get(), "A group, a word of options' names, a command, or all");
@@ -33,6 +34,7 @@ extern const Subcommand completion_command{
     .name = "completion",
     .usage = "SHELL",
     .help = "Print the completion for bash, zsh or fish",
+    .rare = true,
     .declare = [](Grammar& grammar) -> std::function<int()> {
       auto shell = std::make_shared<std::string>();
       grammar.take({.name = "shell",

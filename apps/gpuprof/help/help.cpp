@@ -81,14 +81,19 @@ std::string long_entry(const Option& option) {
 
 std::string heading(const OptionGroupInfo& group) { return "\n" + std::string(group.title) + "\n"; }
 
-std::string commands_help() {
+std::string commands_help(bool all) {
   std::string help = "\nCommands\n";
+  std::vector<std::string_view> rare;
   for (const Subcommand* command : subcommands()) {
     if (command->help.empty()) continue;
+    if (command->rare && !all) {
+      rare.push_back(command->name);
+      continue;
+    }
     help += entry(std::string(command->name) + " " + std::string(command->usage),
                   std::string(command->help));
   }
-  return help;
+  return rare.empty() ? help : help + "  " + wrapped("Rarer ones: " + joined(rare, ", "), 2);
 }
 
 std::string short_help() {
@@ -100,7 +105,7 @@ std::string short_help() {
     }
     if (!entries.empty()) help += heading(group) + entries;
   }
-  return help + commands_help() + "\n" +
+  return help + commands_help(false) + "\n" +
          wrapped("More options: gpuprof --help GROUP, with one of " +
                      joined(option_groups(), ", ", &OptionGroupInfo::name) +
                      "; gpuprof --help WORD for options with that word in their names; gpuprof "
@@ -129,7 +134,7 @@ std::string not_yet() {
 std::string full_help() {
   std::string help = introduction;
   for (const OptionGroupInfo& group : option_groups()) help += group_help(group);
-  help += not_yet() + commands_help() +
+  help += not_yet() + commands_help(true) +
           "\nExit codes: the program's own, 128 + the signal that ended it, or\n";
   for (const ExitCodeInfo& code : exit_codes) {
     const std::string number = std::to_string(code.number());
