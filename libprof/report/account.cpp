@@ -1,6 +1,7 @@
 #include "libprof/report/account.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <string_view>
@@ -31,6 +32,38 @@ AccountRow row_of(const compute::AccountPart& part, reading::Names& names) {
                           compute::cbid_of(part.cause));
   }
   return row;
+}
+
+// The GPU was idle between works.
+bool is_gap(const AccountRow& row) {
+  return !is_work(row) && row.what != "before" && row.what != "after";
+}
+
+std::string gap_words(const AccountRow& row) {
+  if (row.what == "no call") return "the host in no call of CUDA";
+  if (row.what == "unknown") return "the host's calls not recorded";
+  if (row.what == "short gap") return "in short gaps";
+  return "the host in " + (row.cause.empty() ? "other calls" : row.cause);
+}
+
+std::string share_words(std::int64_t part, std::int64_t whole) {
+  const double percent = 100 * static_cast<double>(part) / static_cast<double>(whole);
+  if (part > 0 && percent < 0.1) return "less than 0.1 %";
+  if (part < whole && percent > 99.9) return "more than 99.9 %";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", percent);
+  return text;
+}
+
+template <class Counts>
+std::int64_t time_of(const GpuAccount& gpu, const Counts& counts) {
+  std::int64_t time = 0;
+  for (const AccountRow& row : gpu.rows) time += counts(row) ? row.duration : 0;
+  return time;
+}
+
+std::int64_t computed(const GpuAccount& gpu) {
+  return time_of(gpu, [](const AccountRow& row) { return row.what == "compute"; });
 }
 
 double percent_of(const AccountRow& row, const TimeAccount& account) {
@@ -116,9 +149,9 @@ void print_text(const TimeAccount& account, Output& output) {
 
 // Of a call the function, as in HostCall; nullopt: no class of ours.
 std::optional<compute::AccountPart> part_of(store::Statement& row) {
-  static constexpr std::string_view classes[] = {
-      "compute", "communication", "copy",      "set",    "call",
-      "no call", "unknown",       "short gap", "before", "after"};
+  static constexpr std::string_view classes[] = {"compute", "communication", "copy",    "set",
+                                                 "call",    "no call",       "unknown", "short gap",
+                                                 "before",  "after"};
   const auto known = std::ranges::find(classes, row.text(1));
   if (known == std::end(classes) || row.integer(4) < 0) return std::nullopt;
   const std::int64_t cause = row.integer(3);
@@ -149,18 +182,44 @@ std::vector<AccountRow> rows_of(std::span<const compute::AccountPart> parts,
 
 }  // namespace
 
+bool is_work(const AccountRow& row) {
+  return row.what == "compute" || row.what == "communication" || row.what == "copy" ||
+         row.what == "set";
+}
+
 std::string words_of(const AccountRow& row) {
   if (row.what == "compute") return "computed";
   if (row.what == "communication") return "communicated only";
   if (row.what == "copy") return "copied only, " + row.cause;
   if (row.what == "set") return "set memory only";
-  if (row.what == "call") {
-    return "was idle, the host in " + (row.cause.empty() ? "other calls" : row.cause);
-  }
-  if (row.what == "no call") return "was idle, the host in no call of CUDA";
   if (row.what == "unknown") return "was idle, the host's calls were not recorded";
-  if (row.what == "short gap") return "was idle, in short gaps";
+  if (is_gap(row)) return "was idle, " + gap_words(row);
   return "was idle " + row.what + " its " + (row.what == "before" ? "first" : "last") + " work";
+}
+
+std::string verdict_of(const TimeAccount& account) {
+  const GpuAccount* gpu = nullptr;
+  for (const GpuAccount& each : account.gpus) {
+    if (!gpu || computed(each) < computed(*gpu)) gpu = &each;
+  }
+  const std::int64_t span = gpu ? time_of(*gpu,
+                                          [](const AccountRow& row) {
+                                            return row.what != "before" && row.what != "after";
+                                          })
+                                : 0;
+  if (span == 0) return "";
+  const auto share = [&](std::int64_t time) { return share_words(time, span); };
+  std::string text = "Of the " + format_time(static_cast<std::uint64_t>(span)) +
+                     " from its first work to its last, " + gpu->name + " computed in " +
+                     share(computed(*gpu));
+  if (account.gpus.size() > 1) {
+    text += ", least of " + std::to_string(account.gpus.size()) + " GPUs";
+  }
+  text += " and was idle in " + share(time_of(*gpu, is_gap));
+  const auto most = std::ranges::find_if(gpu->rows, is_gap);  // the longest comes first
+  if (most == gpu->rows.end()) return text + ".";
+  return text + ", for the most part " + (most->what == "short gap" ? "" : "with ") +
+         gap_words(*most) + " (" + share(most->duration) + ").";
 }
 
 TimeAccount read_account(store::Database& database, const reading::Moment& from,

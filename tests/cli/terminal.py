@@ -8,7 +8,9 @@ import subprocess
 def on_a_terminal(words, **options):
     """Exit code of the program, and what it prints to standard error, which is a terminal."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen([*map(str, words)], stdout=subprocess.DEVNULL, stderr=theirs, **options)
+    process = subprocess.Popen(
+        [*map(str, words)], stdout=subprocess.DEVNULL, stderr=theirs, **options
+    )
     os.close(theirs)
     text = b""
     while True:
