@@ -38,6 +38,7 @@ SUBJECTS = [
     "sampling",
     "instructions",
     "memory",
+    "twins",
 ]
 TIMEOUT = 120  # seconds a target may take
 

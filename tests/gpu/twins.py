@@ -1,0 +1,62 @@
+"""Checks of gpuprof findings: of programs with one fault, and of their mended twins (examples/twins.py)."""
+
+import json
+
+from check import EXAMPLES, each, run
+from frameworks import python
+
+TWINS = EXAMPLES / "twins.py"
+# Of the time of the steps.
+LEAST_LEFT = 0.01
+FAULTS = {
+    "small_kernels": "launch_bound",
+    "parameters_one_by_one": "launch_bound",
+    "item_of_each_loss": "blocking_waits",
+    "synchronize_each_layer": "blocking_waits",
+    "wait_for_an_event": "blocking_waits",
+    "pageable_batches": "pageable_copies",
+    "pageable_results": "pageable_copies",
+    "blocking_batches": "blocking_copies",
+    "copies_before_the_work": "unhidden_copies",
+    "many_small_copies": "small_copies",
+    "memory_given_back": "allocations",
+    "slow_loader": "host_away",
+    "work_of_the_host": "host_away",
+    "functions_used_late": "module_loading",
+    "few_blocks": "small_grids",
+    "registers_spilled": "spills",
+}
+
+
+def findings_of(c, fault, *options):
+    path = c.folder / f"{fault}{''.join(options)}.sqlite"
+    words = [python(c, "torch", "triton"), TWINS, fault, *options]
+    recorded = run([c.options.gpuprof, "-q", "-o", path, *words])
+    c.equal(recorded.code, 0, f"exit code; {recorded.stderr.strip()[-300:]}")
+    asked = run([c.options.gpuprof, "findings", path, "--json", "--min", "0"])
+    c.equal(asked.code, 0, f"exit code of findings; {asked.stderr.strip()}")
+    return json.loads(asked.stdout)
+
+
+def step_time(document):
+    return document["devices"][0]["time_ns"] / document["steps"]
+
+
+@each("twins", FAULTS)
+def twins(c, fault):
+    """A fault is found first, and its twin is without."""
+    rule = FAULTS[fault]
+    faulty, mended = findings_of(c, fault), findings_of(c, fault, "--mended")
+    found = [each["rule"] for each in faulty["findings"]]
+    c.equal(found[:1], [rule], f"what is found first, of {found}")
+    left = sum(each["share"] for each in mended["findings"] if each["rule"] == rule)
+    c.expect(left < LEAST_LEFT, f"the twin has {left:.1%} of it")
+    before, after = step_time(faulty), step_time(mended)
+    c.seen.update(step_us=round(before / 1e3, 1), step_of_the_twin_us=round(after / 1e3, 1))
+    for finding in faulty["findings"]:
+        if finding["rule"] == rule:
+            c.seen["share"] = round(finding["share"], 4)
+            if finding["simulated_ns"] is not None:
+                simulated = before - finding["simulated_ns"] / faulty["steps"]
+                c.seen["simulated_step_us"] = round(simulated / 1e3, 1)
+                c.seen["simulated_of_the_twin"] = round(simulated / after, 3)
