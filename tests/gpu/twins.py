@@ -16,15 +16,14 @@ FAULTS = {
     "wait_for_an_event": "blocking_waits",
     "pageable_batches": "pageable_copies",
     "pageable_results": "pageable_copies",
-    "blocking_batches": "blocking_copies",
+    "blocking_batches": "blocking_waits",
     "copies_before_the_work": "unhidden_copies",
-    "many_small_copies": "small_copies",
+    "many_small_copies": "launch_bound",
     "memory_given_back": "allocations",
     "slow_loader": "host_away",
     "work_of_the_host": "host_away",
     "functions_used_late": "module_loading",
     "few_blocks": "small_grids",
-    "registers_spilled": "spills",
 }
 
 
