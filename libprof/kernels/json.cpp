@@ -22,22 +22,23 @@ Json share_json(const std::optional<Share>& share) {
 }
 
 Json shape_json(const Shape& shape) {
-  return {{"name", shape.name},
-          {"device", shape.device.empty() ? Json() : Json(shape.device)},
-          {"grid", shape.grid},
-          {"block", shape.block},
-          {"registers", shape.registers},
-          {"dynamic_shared_memory_bytes", shape.dynamic_shared_memory},
-          {"static_shared_memory_bytes", shape.static_shared_memory},
-          {"local_memory_per_thread_bytes", shape.local_memory},
-          {"carveout_percent", shape.carveout < 0 ? Json() : Json(shape.carveout)},
-          {"launches", shape.launches},
-          {"timed", shape.timed},
-          {"total_ns", timed(shape, shape.total)},
-          {"median_ns", timed(shape, shape.median)},
-          {"p90_ns", timed(shape, shape.p90)},
-          {"shortest_ns", timed(shape, shape.shortest)},
-          {"longest_ns", timed(shape, shape.longest)}};
+  return {
+      {"name", shape.name},
+      {"device", shape.device.empty() ? Json() : Json(shape.device)},
+      {"grid", shape.grid},
+      {"block", shape.block},
+      {"registers", shape.registers},
+      {"dynamic_shared_memory_bytes", shape.dynamic_shared_memory},
+      {"static_shared_memory_bytes", shape.static_shared_memory},
+      {"local_memory_per_thread_bytes", shape.local_memory < 0 ? Json() : Json(shape.local_memory)},
+      {"carveout_percent", shape.carveout < 0 ? Json() : Json(shape.carveout)},
+      {"launches", shape.launches},
+      {"timed", shape.timed},
+      {"total_ns", timed(shape, shape.total)},
+      {"median_ns", timed(shape, shape.median)},
+      {"p90_ns", timed(shape, shape.p90)},
+      {"shortest_ns", timed(shape, shape.shortest)},
+      {"longest_ns", timed(shape, shape.longest)}};
 }
 
 Json occupancy_json(const std::optional<Occupancy>& occupancy) {
@@ -116,15 +117,12 @@ std::string kernels_json(const Kernels& kernels) {
     row["baseline"] = baseline_json(kernel.baseline);
     list.push_back(std::move(row));
   }
-  const Json document{{"version", version},
-                      {"devices", kernels.devices},
-                      {"launches", kernels.launches},
-                      {"total_ns", kernels.total},
-                      {"shapes", kernels.shapes},
-                      {"launches_in_other_shapes", kernels.left_out},
-                      {"times_are_longer", kernels.patched},
-                      {"missing", kernels.missing},
-                      {"kernels", std::move(list)}};
+  const Json document{
+      {"version", version},           {"devices", kernels.devices},
+      {"launches", kernels.launches}, {"total_ns", kernels.total},
+      {"shapes", kernels.shapes},     {"launches_in_other_shapes", kernels.left_out},
+      {"patched", kernels.patched},   {"missing", kernels.missing},
+      {"kernels", std::move(list)}};
   return json_text(document, 2) + '\n';
 }
 

@@ -14,21 +14,21 @@ namespace {
 
 namespace sets = schema::sets;
 
-constexpr std::string_view compute_shares[]{"sm__throughput" GPUPROF_OF_PEAK, "flop_sp_efficiency",
-                                            "flop_dp_efficiency", "flop_hp_efficiency"};
-constexpr std::string_view memory_shares[]{"gpu__compute_memory_throughput" GPUPROF_OF_PEAK,
-                                           sets::dram_share,
-                                           "lts__throughput" GPUPROF_OF_PEAK,
-                                           "lts__t_sectors" GPUPROF_OF_PEAK,
-                                           "l1tex__throughput" GPUPROF_OF_PEAK,
-                                           "l1tex__data_pipe_lsu_wavefronts" GPUPROF_OF_PEAK};
+constexpr std::string_view efficiencies[]{"flop_sp_efficiency", "flop_dp_efficiency",
+                                          "flop_hp_efficiency"};
+// Shares of these units' peaks.
+constexpr std::string_view memory_units[]{"gpu__compute_memory_throughput",
+                                          "dram__throughput",
+                                          "lts__throughput",
+                                          "lts__t_sectors",
+                                          "l1tex__throughput",
+                                          "l1tex__data_pipe_lsu_wavefronts"};
 constexpr std::string_view operations[]{"flop_count_sp", "flop_count_dp", "flop_count_hp"};
 // Of reading and of writing: nvprof's name and those it stands for.
 constexpr std::string_view bytes_read[]{"dram_read_bytes", "dram__bytes_read.sum",
                                         "dram__bytes_op_read.sum"};
 constexpr std::string_view bytes_written[]{"dram_write_bytes", "dram__bytes_write.sum",
                                            "dram__bytes_op_write.sum"};
-constexpr std::string_view tensor_cores = "the tensor cores";
 
 const Metric* find(std::span<const Metric> metrics, std::string_view name) {
   const auto found = std::ranges::find(metrics, name, &Metric::name);
@@ -79,9 +79,7 @@ void take_tensor_cores(std::optional<Share>& largest, std::span<const Metric> me
 // Of the roofline: the operations that it counts, against the peak for such operations.
 std::optional<Share> roof_of_compute(std::span<const Metric> metrics) {
   std::optional<Share> largest;
-  for (const std::string_view name : compute_shares) {
-    if (name.starts_with("flop_")) take_larger(largest, find(metrics, name));
-  }
+  for (const std::string_view name : efficiencies) take_larger(largest, find(metrics, name));
   take_tensor_cores(largest, metrics);
   return largest;
 }
@@ -89,18 +87,19 @@ std::optional<Share> roof_of_compute(std::span<const Metric> metrics) {
 }  // namespace
 
 std::optional<Share> compute_share(std::span<const Metric> metrics) {
-  std::optional<Share> largest;
-  for (const std::string_view name : compute_shares) take_larger(largest, find(metrics, name));
+  std::optional<Share> largest = roof_of_compute(metrics);
+  take_larger(largest, find(metrics, std::string("sm__throughput").append(sets::of_peak)));
   for (const schema::SetMetric& metric : sets::compute) {
     take_larger(largest, find(metrics, metric.name));
   }
-  take_tensor_cores(largest, metrics);
   return largest;
 }
 
 std::optional<Share> memory_share(std::span<const Metric> metrics) {
   std::optional<Share> largest;
-  for (const std::string_view name : memory_shares) take_larger(largest, find(metrics, name));
+  for (const std::string_view unit : memory_units) {
+    take_larger(largest, find(metrics, std::string(unit).append(sets::of_peak)));
+  }
   return largest;
 }
 

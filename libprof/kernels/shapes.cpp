@@ -65,10 +65,6 @@ struct Hash {
   }
 };
 
-std::int64_t product(const Dimensions& sizes) {
-  return saturating_multiply(saturating_multiply(sizes[0], sizes[1]), sizes[2]);
-}
-
 class Reading {
  public:
   Reading(reading::Profile& profile, const std::function<void()>& check)
@@ -111,6 +107,7 @@ class Reading {
     for (std::size_t column = At::grid; column <= At::carveout; ++column) {
       key[2 + column - At::grid] = value(column);
     }
+    if (chunk[At::local_memory].is_null(row)) key[2 + At::local_memory - At::grid] = -1;
     if (value(At::carveout_requested) == 0) key.back() = -1;
     ++found_.launches;
     const bool timed = value(At::start) > 0 && value(At::end) >= value(At::start);
@@ -191,6 +188,10 @@ class Reading {
 };
 
 }  // namespace
+
+std::int64_t product(const Dimensions& sizes) {
+  return saturating_multiply(saturating_multiply(sizes[0], sizes[1]), sizes[2]);
+}
 
 Shapes read_shapes(reading::Profile& profile, const std::function<void()>& check) {
   return Reading(profile, check).take();

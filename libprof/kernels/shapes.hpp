@@ -23,6 +23,7 @@ struct Occupancy {
 };
 
 using Dimensions = std::array<std::int64_t, 3>;
+std::int64_t product(const Dimensions& sizes);
 
 struct Shape {
   std::int64_t name_id = 0;  // in StringTable
@@ -31,8 +32,8 @@ struct Shape {
   Dimensions grid{}, block{};
   std::int64_t registers = 0;                                        // of a thread
   std::int64_t dynamic_shared_memory = 0, static_shared_memory = 0;  // bytes, of a block
-  std::int64_t local_memory = 0;                                     // bytes, of a thread
-  std::int64_t carveout = -1;                                        // asked for, %; -1: none
+  std::int64_t local_memory = 0;  // bytes, of a thread; -1: not known
+  std::int64_t carveout = -1;     // asked for, %; -1: none
 
   std::int64_t launches = 0;
   std::int64_t timed = 0;  // launches that have times; the next figures are of these, in ns

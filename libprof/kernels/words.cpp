@@ -65,10 +65,11 @@ std::string time_of(const Shape& shape) {
 }
 
 std::string launch_of(const Shape& shape) {
-  std::string text = "grid " + text_of(shape.grid) + ", block " + text_of(shape.block) + "; " +
+  std::string text = count_of(product(shape.grid), "block") + " " + text_of(shape.grid) + " of " +
+                     count_of(product(shape.block), "thread") + " " + text_of(shape.block) + "; " +
                      count_of(shape.registers, "register") + " a thread";
   const auto add = [&](std::int64_t bytes, const char* what) {
-    if (bytes != 0) text += ", " + count_of(bytes, "byte") + " of " + what;
+    if (bytes > 0) text += ", " + count_of(bytes, "byte") + " of " + what;
   };
   add(shape.static_shared_memory, "static shared memory");
   add(shape.dynamic_shared_memory, "dynamic shared memory");
@@ -136,7 +137,7 @@ std::string metrics_of(const Kernel& kernel) {
     text += " and " + std::to_string(kernel.metrics.size() - most_metrics) + " more (--json)";
   }
   if (!text.empty() && !kernel.shape.is_alone) {
-    text += "; of all launches with this grid and block, of which there are several shapes";
+    text += "; of all launches with this grid and block, which are of several shapes";
   }
   return text;
 }
@@ -185,7 +186,8 @@ std::string baseline_of(const Kernel& kernel) {
   const auto median = [](const Shape& shape) {
     return shape.timed > 0 ? time_text(shape.median) : std::string("not known");
   };
-  return "median " + median(before) + ", now " + median(now) +
+  return time_text(before.total) + ", now " + time_text(now.total) + "; median " + median(before) +
+         ", now " + median(now) +
          (now.timed > 0
               ? change(static_cast<double>(before.median), static_cast<double>(now.median))
               : "") +
@@ -241,8 +243,8 @@ std::vector<std::string> remarks(const Kernels& kernels) {
   }
   if (kernels.patched) {
     sentences.emplace_back(
-        "Times are longer than usual: the code of kernels was patched to count operations while "
-        "they were traced. gpu__time_duration.sum is the usual time.");
+        "Times may be longer than usual: to count operations, the code of kernels was patched "
+        "while they were traced. gpu__time_duration.sum, if it was measured, is the usual time.");
   }
   for (const std::string& missing : kernels.missing) sentences.push_back("Not known: " + missing);
   return sentences;

@@ -228,7 +228,7 @@ class Kernels(unittest.TestCase):
             ).fetchall()
         database.close()
         found = self.document(path)
-        self.assertTrue(found["times_are_longer"])
+        self.assertTrue(found["patched"])
         means = {
             (kernel["name"], dimensions(kernel["grid"]), dimensions(kernel["block"]), metric["name"]): metric
             for kernel in found["kernels"]
@@ -400,6 +400,10 @@ class Kernels(unittest.TestCase):
         self.assertEqual(by_name["renamed"]["baseline"]["launches_of_all_shapes"], 0)
         text = " ".join(self.run_it(after, "--against", before, "--top", 50).split())
         self.assertIn("(+100.0%)", text)
+        self.assertRegex(
+            text,
+            r"Baseline [0-9.]+us, now [0-9.]+us; median [0-9.]+us, now [0-9.]+us \(\+100.0%\); 2 launches, now 2; ",
+        )
         launches = by_name[second]["baseline"]["launches_of_all_shapes"]
         self.assertIn(f"has no launch with this grid and block, and {launches} with others", text)
         self.assertIn("has no such kernel", text)
@@ -437,6 +441,11 @@ class Kernels(unittest.TestCase):
             "torch_step", 'UPDATE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL SET start = 0, "end" = 0'
         )
         self.assertIn("without times", self.run_it(untimed))
+        self.assertIn("nothing spilled", self.run_it(self.profiles["torch_step"]))
+        spilled = self.changed("torch_step", f"UPDATE {KERNELS} SET localMemoryPerThread = 24")
+        self.assertIn("24 bytes of local memory a thread", self.run_it(spilled))
+        unknown = self.changed("torch_step", f"UPDATE {KERNELS} SET localMemoryPerThread = NULL")
+        self.assertNotIn("spilled", self.run_it(unknown))
         nothing = self.changed("torch_step", "DELETE FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")
         self.assertEqual(self.run_it(nothing), "No kernel was recorded there.\n")
         self.assertEqual(self.document(nothing)["kernels"], [])
