@@ -14,8 +14,7 @@ namespace gpuprof::schema {
 struct SetMetric {
   std::string_view name;
   std::string_view otherwise = {};  // for chips that lack the first
-  // Why some chips have neither; empty: they do not have what is counted.
-  std::string_view lacking = {};
+  std::string_view lacking = {};    // why some chips have neither
 };
 
 struct MetricSet {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/metrics/sets.hpp"
 #include "schema/metric_sets.hpp"
 
@@ -122,8 +123,9 @@ std::vector<Metric> RunPlan::wanted_of(const cupti::HostChip& chip, const Catalo
     if (!set) continue;
     SetOnChip found = set_on_chip(chip, catalogue, *set, options_.replay == Replay::multiplex);
     std::ranges::move(found.metrics, std::back_inserter(wanted));
-    for (const std::string& lacking : found.left_out) {
-      notes_.push_back("the set " + name + " on " + chip.name() + " is without " + lacking);
+    for (const auto& [why, names] : found.left_out) {
+      notes_.push_back("the set " + name + " on " + chip.name() + " is without " +
+                       joined(names, ", ") + ": " + why);
     }
   }
   return wanted;

@@ -1,6 +1,7 @@
 // The metrics of a set (--set) on a chip.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,7 @@ namespace gpuprof::metrics {
 
 struct SetOnChip {
   std::vector<Metric> metrics;
-  // What the set lacks on this chip and why: "dram_read_bytes: not on chips that …".
-  std::vector<std::string> left_out;
+  std::map<std::string, std::vector<std::string>> left_out;  // names by the reason
 };
 
 // `catalogue` is the chip's. `one_pass`: without metrics that a single pass cannot collect.

@@ -93,7 +93,11 @@ void print_sets(const std::string& cupti) {
       const metrics::SetOnChip found = metrics::set_on_chip(chip, catalogue, set, false);
       std::cout << name << "\t" << set.name << "\t"
                 << joined(found.metrics, ",", &metrics::Metric::name) << "\t"
-                << joined(found.left_out, "; ") << "\n";
+                << joined(found.left_out, "; ",
+                          [](const auto& left) {
+                            return joined(left.second, ",") + ": " + left.first;
+                          })
+                << "\n";
     }
   }
 }
