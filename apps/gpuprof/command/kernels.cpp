@@ -85,7 +85,7 @@ void declare_kernels(Grammar& grammar, KernelsArguments& arguments) {
 extern const Subcommand kernels_command{
     .name = "kernels",
     .usage = "FILE [--kernels REGEX]",
-    .help = "Say what is known of each kernel: time, occupancy, waves, roofline, stalls",
+    .help = "Say what is known of each kernel: time, occupancy, roofline",
     .declare = command<KernelsArguments, declare_kernels, show_kernels>,
 };
 

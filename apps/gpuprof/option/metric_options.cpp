@@ -53,14 +53,14 @@ std::optional<Refusal> request_sets(Options& options, const std::string& value) 
 }
 
 std::string help_of_sets() {
-  std::string help =
-      "Metrics that answer a question, with commas between: " + joined(set_names(), ", ");
+  std::string help = "Sets of metrics: " + joined(set_names(), ", ");
   for (const schema::MetricSet& set : schema::metric_sets) {
     help += "\n" + std::string(set.name) + ": " + std::string(set.question);
   }
   return help +
-         "\nAs --metrics, which may be given too: --metrics-plan shows what is measured in how "
-         "many runs of the program. gpuprof kernels shows the result.";
+         "\nWith commas between. As --metrics, which may be given too: --metrics-plan shows what "
+         "is "
+         "measured in how many runs of the program. gpuprof kernels shows the result.";
 }
 
 Set launches(std::uint64_t MetricRequest::*target) {
