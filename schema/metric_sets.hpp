@@ -39,8 +39,9 @@ inline constexpr std::string_view dram_share = "dram__throughput" GPUPROF_OF_PEA
 inline constexpr std::string_view sum = ".sum";
 inline constexpr std::string_view of_peak = GPUPROF_OF_PEAK;
 
-// Operations of the tensor cores by type. No chip counts an operation under two of the names that
-// are chosen for it. GH100 also has a count of all operations on FP16, which takes two passes.
+// Operations of the tensor cores by type. By CUPTI's descriptions no operation is counted under two
+// of the names that are chosen for a chip. GH100 also has a count of all operations on FP16, which
+// takes two passes.
 inline constexpr SetMetric tensor[]{
     {GPUPROF_TENSOR "op_hgmma_src_fp16"},
     {GPUPROF_TENSOR "src_fp16_dst_fp16", GPUPROF_TENSOR "op_hmma_src_fp16_dst_fp16"},
