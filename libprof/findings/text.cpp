@@ -6,31 +6,12 @@
 #include "libprof/base/text.hpp"
 #include "libprof/findings/print.hpp"
 #include "libprof/findings/words.hpp"
+#include "libprof/report/paragraph.hpp"
 
 namespace gpuprof::findings {
 namespace {
 
-constexpr std::size_t line_width = 96;
-
-// The text after `label`, in lines that fit; all but the first are indented by as much.
-std::string paragraph(const std::string& label, std::string_view text) {
-  const std::size_t indent = label.size();
-  std::string result = label;
-  std::size_t column = indent;
-  for (const std::string& word : split(text, ' ')) {
-    const std::size_t width = characters(word);
-    if (column > indent && column + 1 + width > line_width) {
-      result += '\n' + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      result += ' ';
-      ++column;
-    }
-    result += word;
-    column += width;
-  }
-  return result + '\n';
-}
+using report::paragraph;
 
 std::string draws_text(const Finding& finding) {
   std::string text;

@@ -175,6 +175,14 @@ Metric Catalogue::metric(const std::string& name) const {
                    std::string(formula->note));
 }
 
+bool Catalogue::has_metric(const std::string& name) const {
+  if (const NvprofFormula* formula = schema::find_metric_formula(name)) {
+    return formula_for(*formula).has_value();
+  }
+  const BaseMetric* base = find_base(name);
+  return base && name != base->name && chip_.can_collect(std::array{name});
+}
+
 Metric Catalogue::event(const std::string& name) const {
   const NvprofFormula* formula = schema::find_event_formula(name);
   if (!formula) unknown(name, Origin::nvprof_event);

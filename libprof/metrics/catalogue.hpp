@@ -56,6 +56,8 @@ class Catalogue {
   // names, or says why nvprof's name has no counterpart.
   Metric metric(const std::string& name) const;
   Metric event(const std::string& name) const;
+  // Whether metric() has it.
+  bool has_metric(const std::string& name) const;
   // "all" is every nvprof metric that this chip has. Duplicates are ignored.
   std::vector<Metric> metrics(const std::vector<std::string>& names) const;
   std::vector<Metric> events(const std::vector<std::string>& names) const;

@@ -11,6 +11,7 @@ namespace gpuprof::metrics {
 struct Request {
   std::vector<std::string> metrics = {};
   std::vector<std::string> events = {};
+  std::vector<std::string> sets = {};       // of schema::metric_sets, with metrics
   std::vector<std::uint32_t> devices = {};  // empty: all
   std::string contexts = {};                // regular expressions; empty: all
   std::string streams = {};

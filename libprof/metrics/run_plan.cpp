@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/metrics/sets.hpp"
+#include "schema/metric_sets.hpp"
 
 namespace gpuprof::metrics {
 namespace {
@@ -93,8 +96,7 @@ void RunPlan::plan_chip(const cupti::HostChip& chip) {
   const Catalogue catalogue(chip);
   std::vector<std::vector<Metric>> by_scope(scopes_.size());
   for (const Request& request : options_.requests) {
-    std::vector<Metric> wanted = catalogue.metrics(request.metrics);
-    std::ranges::move(catalogue.events(request.events), std::back_inserter(wanted));
+    std::vector<Metric> wanted = wanted_of(chip, catalogue, request);
     const auto place = std::ranges::find_if(
         scopes_, [&](const Request& scope) { return same_scope(scope, request); });
     auto& list = by_scope[static_cast<std::size_t>(place - scopes_.begin())];
@@ -110,6 +112,23 @@ void RunPlan::plan_chip(const cupti::HostChip& chip) {
     plan_scope(chip, scope, *metrics_.back());
   }
   assign_runs(chip.name());
+}
+
+std::vector<Metric> RunPlan::wanted_of(const cupti::HostChip& chip, const Catalogue& catalogue,
+                                       const Request& request) {
+  std::vector<Metric> wanted = catalogue.metrics(request.metrics);
+  std::ranges::move(catalogue.events(request.events), std::back_inserter(wanted));
+  for (const std::string& name : request.sets) {
+    const schema::MetricSet* set = schema::find_metric_set(name);
+    if (!set) continue;
+    SetOnChip found = set_on_chip(chip, catalogue, *set, options_.replay == Replay::multiplex);
+    std::ranges::move(found.metrics, std::back_inserter(wanted));
+    for (const auto& [why, names] : found.left_out) {
+      notes_.push_back("the set " + name + " on " + chip.name() + " is without " +
+                       joined(names, ", ") + ": " + why);
+    }
+  }
+  return wanted;
 }
 
 void RunPlan::plan_scope(const cupti::HostChip& chip, std::uint32_t scope,
@@ -211,6 +230,7 @@ std::string RunPlan::text() const {
       text += "\n";
     }
   }
+  for (const std::string& note : notes_) text += "  " + note + "\n";
   return text;
 }
 

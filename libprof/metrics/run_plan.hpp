@@ -42,6 +42,8 @@ class RunPlan {
   std::size_t runs() const { return runs_; }
   // Lines of text: groups, passes, cost.
   std::string text() const;
+  // What sets lack on the chips, one sentence each.
+  const std::vector<std::string>& notes() const { return notes_; }
   // For ranges: names of the metrics that fit in one run. With several chips, those of the last.
   const std::vector<std::string>& most_of_one_run() const { return most_of_one_run_; }
   // For the database.
@@ -55,6 +57,8 @@ class RunPlan {
 
  private:
   void plan_chip(const cupti::HostChip& chip);
+  std::vector<Metric> wanted_of(const cupti::HostChip& chip, const Catalogue& catalogue,
+                                const Request& request);
   void plan_scope(const cupti::HostChip& chip, std::uint32_t scope,
                   const std::vector<Metric>& wanted);
   std::uint32_t number_of(const Metric& metric);
@@ -67,6 +71,7 @@ class RunPlan {
   wire::MetricsInfo info_;
   std::size_t runs_ = 1;
   std::vector<std::string> most_of_one_run_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace gpuprof::metrics

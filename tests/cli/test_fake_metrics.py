@@ -26,6 +26,22 @@ class ApplicationReplay(MetricTest):
         self.assertIn("metrics: 120 measurements of launches", run.stderr)
         self.assertIn("nothing lost", run.stderr)
 
+    def test_a_set(self):
+        """What the chip has of it; gpuprof kernels shows the values."""
+        run, database = self.measure("shapes", 6, metrics="", options=["--set", "occupancy"])
+        values = database.rows(
+            "SELECT m.name, count(*) FROM METRIC_VALUE AS v JOIN METRIC AS m ON m._id_ = v.metric "
+            "GROUP BY 1"
+        )
+        self.assertEqual(
+            values, [("achieved_occupancy", 6), ("issue_slot_utilization", 6), ("sm_efficiency", 6)]
+        )
+        (notice,) = self.notices(run)
+        self.assertIn("the set occupancy on FAKE1 is without eligible_warps_per_cycle: "
+                      "this chip does not count it", notice)  # fmt: skip
+        shown = subprocess.run([GPUPROF, "kernels", self.output], capture_output=True, text=True)
+        self.assertIn("achieved (achieved_occupancy)", shown.stdout)
+
     def test_versions(self):
         """What would disturb measuring or tracing in one version of CUPTI or another is left out."""
         for version in (28, 130000, 130100, 130300, 130500):

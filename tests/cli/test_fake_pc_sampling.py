@@ -42,6 +42,10 @@ class PcSamplingTest(FakeTest):
 
 
 class Samples(PcSamplingTest):
+    def test_as_a_set(self):
+        self.profile("modules", "first", 5, options=("--set", "stalls"))
+        self.assertEqual(self.samples(self.database()), self.expected(5))
+
     def test_beside_tracing(self):
         run, database = self.sample("modules", "first", 50)
         self.assertIn("nothing lost", run.stderr)

@@ -14,6 +14,7 @@ namespace gpuprof::app {
   X(info_command)           \
   X(query_command)          \
   X(account_command)        \
+  X(kernels_command)        \
   X(findings_command)       \
   X(diff_command)           \
   X(gate_command)           \

@@ -208,15 +208,16 @@ void declare_listen(Grammar& grammar, ListenJob& job) {
                 .help = "The process that starts gpuprof",
                 .required = true});
   grammar.take_options(
-      job.options, {"trace", "nvtx-domain-include", "nvtx-domain-exclude", "profile-from-start",
-                    "profile-api-trace", "kernel-latency-timestamps", "concurrent-kernels",
-                    "flush-period", "activity-buffers", "cupti", "track-memory", "stacks",
-                    "pc-sampling", "pc-sampling-period", "pc-stall-reasons", "pc-serialize",
-                    "pc-buffer", "no-command-line", "process-name", "context-name", "stream-name",
-                    // A request's scope comes before the request.
-                    "devices", "kernels", "launch-skip", "launch-count", "replay-mode", "range",
-                    "metrics-overhead", "metrics-samples", "metrics-exclude", "cache-control",
-                    "metrics-batch", "hang-timeout", "metrics", "events", "source-level-analysis"});
+      job.options,
+      {"trace", "nvtx-domain-include", "nvtx-domain-exclude", "profile-from-start",
+       "profile-api-trace", "kernel-latency-timestamps", "concurrent-kernels", "flush-period",
+       "activity-buffers", "cupti", "track-memory", "stacks", "pc-sampling", "pc-sampling-period",
+       "pc-stall-reasons", "pc-serialize", "pc-buffer", "no-command-line", "process-name",
+       "context-name", "stream-name",
+       // A request's scope comes before the request.
+       "devices", "kernels", "launch-skip", "launch-count", "replay-mode", "range",
+       "metrics-overhead", "metrics-samples", "metrics-exclude", "cache-control", "metrics-batch",
+       "hang-timeout", "metrics", "set", "events", "source-level-analysis"});
   grammar.take_output_options(job.options);
   grammar.require("export-profile");
 }

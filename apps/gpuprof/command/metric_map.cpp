@@ -5,8 +5,10 @@
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/installation.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/metrics/catalogue.hpp"
-#include "schema/nvprof_metrics.hpp"
+#include "libprof/metrics/sets.hpp"
+#include "schema/metric_sets.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -80,14 +82,38 @@ void print_by_chip(const std::string& cupti) {
   }
 }
 
+// What each chip has of each set, and why it lacks something.
+void print_sets(const std::string& cupti) {
+  const auto library = std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(cupti));
+  std::cout << "chip\tset\tmetrics\tleft out\n";
+  for (const std::string& name : library->chips()) {
+    const cupti::HostChip chip(library, name);
+    const metrics::Catalogue catalogue(chip);
+    for (const schema::MetricSet& set : schema::metric_sets) {
+      const metrics::SetOnChip found = metrics::set_on_chip(chip, catalogue, set, false);
+      std::cout << name << "\t" << set.name << "\t"
+                << joined(found.metrics, ",", &metrics::Metric::name) << "\t"
+                << joined(found.left_out, "; ",
+                          [](const auto& left) {
+                            return joined(left.second, ",") + ": " + left.first;
+                          })
+                << "\n";
+    }
+  }
+}
+
 struct MetricMapArguments {
-  bool by_chip = false;
+  bool by_chip = false, sets = false;
   std::string cupti;
 };
 
 int print_metric_map(MetricMapArguments& arguments) {
   if (arguments.by_chip) {
     print_by_chip(arguments.cupti);
+    return 0;
+  }
+  if (arguments.sets) {
+    print_sets(arguments.cupti);
     return 0;
   }
   print_table("nvprof's metric", schema::nvprof_metric_formulas);
@@ -99,6 +125,7 @@ int print_metric_map(MetricMapArguments& arguments) {
 void declare_metric_map(Grammar& grammar, MetricMapArguments& arguments) {
   grammar.take("--by-chip", &arguments.by_chip,
                "Which formula each chip takes, as a table with tabs");
+  grammar.take("--sets", &arguments.sets, "The metrics of each set on each chip, likewise");
   grammar.take("--cupti", &arguments.cupti, "The libcupti to ask");
 }
 

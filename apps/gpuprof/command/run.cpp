@@ -45,6 +45,8 @@ std::unique_ptr<MetricSession> prepare_metrics(const Options& options, Log& log)
     if (options.metrics.plan) {
       std::istringstream lines(session->plan_text());
       for (std::string line; std::getline(lines, line);) log.say(line);
+    } else {
+      for (const std::string& note : session->notes()) log.say("metrics: " + note);
     }
     return session;
   } catch (const Error& error) {

@@ -1,5 +1,6 @@
 #include "apps/gpuprof/option/command_line.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "apps/gpuprof/option/option_table.hpp"
@@ -200,8 +201,12 @@ std::string why_not_in_one_run(const Options& options, std::string_view pm_sampl
   const bool metrics = !options.metrics.requests.empty();
   std::vector<std::string> wanted;
   if (options.pm.on) wanted.emplace_back(pm_sampling);
-  if (options.pc_sampling.on) wanted.emplace_back("--pc-sampling");
-  if (metrics) wanted.emplace_back("--metrics or --events");
+  if (options.pc_sampling.on) wanted.push_back(options.pc_sampling.asked_by);
+  if (metrics) {
+    const bool sets = std::ranges::any_of(
+        options.metrics.requests, [](const auto& request) { return !request.sets.empty(); });
+    wanted.emplace_back(sets ? "--metrics or --set" : "--metrics or --events");
+  }
   if (wanted.size() > 1) {
     return joined(wanted, " and ") +
            " need the same counters of the GPU; ask for them in runs of their own.";

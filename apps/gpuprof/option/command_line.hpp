@@ -51,6 +51,7 @@ struct PmOptions {
 
 struct PcSamplingOptions {
   bool on = false;
+  std::string asked_by = "--pc-sampling";
   int period = 0;       // in cycles, a power of two; 0: CUPTI's default
   std::string reasons;  // comma-separated; empty: all
   bool serialize = false;

@@ -4,8 +4,10 @@
 
 #include "apps/gpuprof/help/complete.hpp"
 #include "apps/gpuprof/option/setters.hpp"
+#include "libprof/base/nearest.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/metrics/chip_names.hpp"
+#include "schema/metric_sets.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -20,6 +22,45 @@ Set request(std::vector<std::string> MetricRequest::*names) {
     options.metrics.requests.push_back(std::move(request));
     return {};
   };
+}
+
+std::vector<std::string> set_names(std::string_view = {}) {
+  std::vector<std::string> names;
+  for (const schema::MetricSet& set : schema::metric_sets) names.emplace_back(set.name);
+  return names;
+}
+
+// Sets of metrics, for the scope that was set last.
+std::optional<Refusal> request_sets(Options& options, const std::string& value) {
+  MetricRequest request = options.metrics.scope;
+  for (std::string& name : split(value, ',')) {
+    const schema::MetricSet* const set = schema::find_metric_set(name);
+    if (!set) {
+      const auto near = nearest(name, set_names());
+      return Refusal{.takes = joined(set_names(), ", ") +
+                              (near.empty() ? "" : "; did you mean " + near.front() + "?"),
+                     .part = name == value ? "" : name};
+    }
+    if (set->is_pc_sampling()) {
+      turn_pc_sampling_on(options);
+      options.pc_sampling.asked_by = "--set stalls";
+    } else {
+      request.sets.push_back(std::move(name));
+    }
+  }
+  if (!request.sets.empty()) options.metrics.requests.push_back(std::move(request));
+  return {};
+}
+
+std::string help_of_sets() {
+  std::string help = "Sets of metrics: " + joined(set_names(), ", ");
+  for (const schema::MetricSet& set : schema::metric_sets) {
+    help += "\n" + std::string(set.name) + ": " + std::string(set.question);
+  }
+  return help +
+         "\nWith commas between. As --metrics, which may be given too: --metrics-plan shows what "
+         "is "
+         "measured in how many runs of the program. gpuprof kernels shows the result.";
 }
 
 Set launches(std::uint64_t MetricRequest::*target) {
@@ -88,6 +129,12 @@ std::vector<Option> metric_options() {
        .is = common | once | not_with_import,
        .values = metric_names,
        .set = request(&MetricRequest::metrics)},
+      {.name = "set",
+       .argument = "LIST",
+       .help = help_of_sets(),
+       .is = ours | common | once | not_with_import,
+       .values = set_names,
+       .set = request_sets},
       {.name = "query-metrics",
        .help = "List the metrics of a chip\n"
                "nvprof's names, computed from CUPTI's metrics, and these. Needs no GPU with "

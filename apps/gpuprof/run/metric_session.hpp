@@ -39,6 +39,8 @@ class MetricSession {
   std::string cupti() const { return library_->path(); }
   // The plan as text: groups, passes, cost.
   std::string plan_text() const { return plan_.text(); }
+  // What sets lack here, sentences.
+  const std::vector<std::string>& notes() const { return plan_.notes(); }
   // For ranges: the metrics that fit into a single run.
   const std::vector<std::string>& most_of_one_run() const { return plan_.most_of_one_run(); }
   // For the database.
