@@ -37,7 +37,8 @@ class RulesFile {
         rules_.classes = thresholds(value, key);
         for (const OwnThreshold& rule : rules_.classes) {
           if (std::ranges::find(classes, rule.name) == std::end(classes)) {
-            refuse("parts: " + rule.name + " is not one of compute, communication, copy, set, idle");
+            refuse("parts: " + rule.name +
+                   " is not one of compute, communication, copy, set, idle");
           }
         }
       } else if (key != "version" || value != 1) {

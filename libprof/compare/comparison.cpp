@@ -24,6 +24,16 @@ constexpr double most_of_one_kernel = 0.5;
 double time_of(const Run& run) { return run.time; }
 double nowhere(const Run&) { return 0; }
 
+// If some have abridged names, all need them.
+void match_names(Comparison& sides) {
+  std::vector<Run*> runs;
+  for (auto* some : {&sides.a, &sides.b, &sides.rules.calibration}) {
+    for (Run& run : *some) runs.push_back(&run);
+  }
+  if (std::ranges::none_of(runs, &Run::names_abridged)) return;
+  for (Run* run : runs) abridge_names(*run);
+}
+
 // What is not there is 0.
 template <class Map>
 typename Map::mapped_type value_in(const Map& map, const typename Map::key_type& key) {
@@ -155,9 +165,10 @@ std::vector<std::pair<double, double>> relative_times(const Comparison& sides,
   return times;
 }
 
-// The pace of each run, a's first. Empty: there is none. It is found without looking at which side
-// a run is of, so that a permutation test may be made of what remains without it.
+// The pace of each run, a's first. Empty: it is not known. It is found without looking at which
+// side a run is of, so that a permutation test may be made of what remains without it.
 std::vector<double> paces(const Comparison& sides) {
+  if (std::min(sides.a.size(), sides.b.size()) < enough_for_statistics) return {};
   std::vector<std::vector<std::pair<double, double>>> by_run(sides.a.size() + sides.b.size());
   double all = 0, largest = 0;
   for (const auto& kernel : sides.a.front().kernels) {
@@ -176,26 +187,26 @@ std::vector<double> paces(const Comparison& sides) {
   return paces;
 }
 
-// Also judges the step.
-void compare_at_equal_pace(Comparison& sides) {
-  if (std::min(sides.a.size(), sides.b.size()) < enough_for_statistics) return;
+// Judges the step; as such, and at an equal pace if that is known. What the former leaves open, the
+// latter may decide.
+void judge_step(Comparison& sides) {
+  const Question as_such{time_of, &sides.step, 0, sides.rules.threshold};
   const std::vector<double> pace = paces(sides);
-  if (pace.empty()) return;
+  if (pace.empty()) return judge(sides, {as_such});
   std::map<const Run*, double> of_run;
   std::size_t next = 0;
   each_run(sides, [&](const Run& run) { of_run[&run] = pace[next++]; });
   const FigureOf pace_of = [&](const Run& run) { return of_run.at(&run); };
+  sides.pace = measured(sides, pace_of);
+  judge(sides, {{pace_of, &*sides.pace, 0, sides.rules.threshold, nowhere}});
+  if (is_change(sides.pace->verdict)) return judge(sides, {as_such});
   // Only the time of computing follows the pace.
   const FigureOf steady = [&](const Run& run) {
     const double computed = value_in(run.parts, PartName{"compute", ""});
     return run.time - computed + computed / pace_of(run);
   };
-  sides.pace = measured(sides, pace_of);
-  judge(sides, {{pace_of, &*sides.pace, 0, sides.rules.threshold, nowhere}});
-  if (is_change(sides.pace->verdict)) return;
   sides.at_equal_pace = measured(sides, steady);
-  judge(sides, {{steady, &*sides.at_equal_pace, 0, sides.rules.threshold, time_of}});
-  // What the runs as such leave open.
+  judge(sides, {as_such, {steady, &*sides.at_equal_pace, 0, sides.rules.threshold, time_of}});
   if (sides.step.verdict == Verdict::unknown && is_change(sides.at_equal_pace->verdict)) {
     sides.step.verdict = sides.at_equal_pace->verdict;
   }
@@ -249,9 +260,9 @@ bool Comparison::is_worse() const {
 
 Comparison compare(std::vector<Run> a, std::vector<Run> b, const Rules& rules) {
   Comparison sides{.a = std::move(a), .b = std::move(b), .rules = rules};
+  match_names(sides);
   sides.step = measured(sides, time_of);
-  judge(sides, {{time_of, &sides.step, 0, rules.threshold}});
-  compare_at_equal_pace(sides);
+  judge_step(sides);
   sides.parts = compare_parts(sides);
   sides.kernels = compare_kernels(sides);
   const double common = common_share(sides.kernels);

@@ -40,21 +40,28 @@ Verdict by_order(const Change& change, const Samples& samples, double least) {
   return apart && std::abs(change.shift) > least ? direction(change.shift) : Verdict::unknown;
 }
 
-// How much the figure changes between runs of the calibration, which are of one program. Nullopt:
+// How much the figures change between runs of the calibration, which are of one program. Nullopt:
 // they do not have it.
-std::optional<double> usual_change(const Comparison& sides, const Question& question) {
-  if (sides.rules.calibration.empty()) return std::nullopt;
-  const std::vector<double> values = each(
-      sides.rules.calibration, question.in_calibration ? question.in_calibration : question.of);
-  const double usual = mean(values);
-  if (usual <= 0) return std::nullopt;
-  const double most = greatest_shift(values, sides.a.size(), sides.b.size());
-  return std::max(most, most / usual * question.change->a);
+std::vector<std::optional<double>> usual_changes(const Comparison& sides,
+                                                 const std::vector<Question>& questions) {
+  const std::vector<Run>& runs = sides.rules.calibration;
+  std::vector<std::optional<double>> usual(questions.size());
+  if (runs.empty()) return usual;
+  std::vector<std::vector<double>> figures;
+  for (const Question& question : questions) {
+    figures.push_back(each(runs, question.in_calibration ? question.in_calibration : question.of));
+  }
+  const std::vector<double> shifts = usual_shifts(figures, sides.a.size(), sides.b.size());
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const double time = mean(figures[i]);
+    if (time > 0) usual[i] = std::max(1.0, questions[i].change->a / time) * shifts[i];
+  }
+  return usual;
 }
 
-void judge(const Comparison& sides, const Question& question, const Samples& samples) {
+void conclude(const Comparison& sides, const Question& question, const Samples& samples,
+              const std::optional<double>& usual) {
   Change& change = *question.change;
-  const std::optional<double> usual = usual_change(sides, question);
   const double least =
       std::max({question.least, question.least_share * change.a, usual.value_or(0)});
   if (change.p) {
@@ -94,7 +101,10 @@ void judge(const Comparison& sides, const std::vector<Question>& questions) {
     const std::vector<double> p = permutation_p(samples);
     for (std::size_t i = 0; i < questions.size(); ++i) questions[i].change->p = p[i];
   }
-  for (std::size_t i = 0; i < questions.size(); ++i) judge(sides, questions[i], samples[i]);
+  const auto usual = usual_changes(sides, questions);
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    conclude(sides, questions[i], samples[i], usual[i]);
+  }
 }
 
 }  // namespace gpuprof::compare

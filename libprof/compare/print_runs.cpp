@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <map>
-#include <set>
+#include <ranges>
 
 #include "libprof/base/printable.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/compare/judge.hpp"
 #include "libprof/compare/print.hpp"
 #include "libprof/compare/statistics.hpp"
@@ -13,63 +14,85 @@
 namespace gpuprof::compare {
 namespace {
 
-constexpr double least_floor_shown = 0.01;  // of the time
-constexpr std::size_t most_floors_shown = 20;
+constexpr double least_floor_shown = 0.01;       // of the time
+constexpr std::size_t longest_name_shown = 160;  // bytes
 
 struct FloorRow {
-  double mean = 0, of_halves = 0, of_runs = 0;  // ns
   std::string text;
+  std::vector<double> values;     // ns, of each run
+  double halves = 0, single = 0;  // ns
+
+  double time() const { return mean(values); }
 };
 
-FloorRow floor_of(const std::vector<Run>& runs, const FigureOf& of, const std::string& text) {
-  const std::vector<double> values = each(runs, of);
-  const std::size_t half = values.size() / 2;
-  return {mean(values), greatest_shift(values, half, half), greatest_shift(values, 1, 1), text};
+// Those that take at least 1 % of `whole`, longest first.
+void keep_large(std::vector<FloorRow>& rows, double whole) {
+  std::erase_if(rows, [&](const FloorRow& row) { return row.time() < least_floor_shown * whole; });
+  std::ranges::stable_sort(rows, std::greater{}, &FloorRow::time);
 }
 
-std::string floor_text(double ns, double mean) {
-  return change_share_text(ns / mean) + ", " + time_text(ns);
+// As they are asked about: together.
+void add_floors(std::vector<FloorRow> rows, std::vector<FloorRow>& to) {
+  std::vector<std::vector<double>> figures;
+  for (const FloorRow& row : rows) figures.push_back(row.values);
+  const std::size_t half = rows.empty() ? 0 : rows.front().values.size() / 2;
+  const auto halves = usual_shifts(figures, half, half), single = usual_shifts(figures, 1, 1);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].halves = halves[i];
+    rows[i].single = single[i];
+    to.push_back(std::move(rows[i]));
+  }
+}
+
+std::string floor_text(double ns, double time) {
+  return share_text(ns / time) + ", " + time_text(ns);
+}
+
+std::vector<FloorRow> part_rows(const std::vector<Run>& runs) {
+  std::map<PartName, FloorRow> rows;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (const auto& [name, time] : runs[i].parts) {
+      FloorRow& row = rows[name];
+      row.text = "the GPU " + report::words_of({.what = name.first, .cause = name.second});
+      row.values.resize(runs.size());
+      row.values[i] = time;
+    }
+  }
+  const auto values = std::views::values(rows);
+  return {values.begin(), values.end()};
+}
+
+std::vector<FloorRow> kernel_rows(const std::vector<Run>& runs) {
+  std::map<std::string, FloorRow> rows;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (const auto& [name, use] : runs[i].kernels) {
+      FloorRow& row = rows[name];
+      constexpr std::size_t part = longest_name_shown / 2;
+      row.text = name.size() <= 2 * part ? name : without_middle(name, part, part, "...");
+      row.values.resize(runs.size());
+      row.values[i] = use.time;
+    }
+  }
+  const auto values = std::views::values(rows);
+  return {values.begin(), values.end()};
 }
 
 }  // namespace
 
 void print_floor(const std::vector<Run>& runs, std::ostream& out,
                  const report::ReportOptions& options) {
-  std::vector<FloorRow> rows;
-  std::set<PartName> parts;
-  std::set<std::string> kernels;
-  for (const Run& run : runs) {
-    for (const auto& part : run.parts) parts.insert(part.first);
-    for (const auto& kernel : run.kernels) kernels.insert(kernel.first);
-  }
-  const FloorRow whole = floor_of(
-      runs, [](const Run& run) { return run.time; }, runs[0].steps > 0 ? "the step" : "the run");
-  const auto add = [&](const FigureOf& of, const std::string& text) {
-    const FloorRow row = floor_of(runs, of, text);
-    if (row.mean >= least_floor_shown * whole.mean) rows.push_back(row);
-  };
-  for (const PartName& name : parts) {
-    add(
-        [&](const Run& run) {
-          const auto found = run.parts.find(name);
-          return found == run.parts.end() ? 0 : found->second;
-        },
-        "the GPU " + report::words_of({.what = name.first, .cause = name.second}));
-  }
-  for (const std::string& name : kernels) {
-    add(
-        [&](const Run& run) {
-          const auto found = run.kernels.find(name);
-          return found == run.kernels.end() ? 0 : found->second.time;
-        },
-        name);
-  }
-  std::ranges::stable_sort(rows, std::greater{}, &FloorRow::mean);
-  if (rows.size() > most_floors_shown) rows.resize(most_floors_shown);
-  rows.insert(rows.begin(), whole);
+  std::vector<FloorRow> rows, parts = part_rows(runs), kernels = kernel_rows(runs);
+  add_floors({{.text = runs.front().steps > 0 ? "the step" : "the run",
+               .values = each(runs, [](const Run& run) { return run.time; })}},
+             rows);
+  const double whole = rows.front().time();
+  keep_large(parts, whole);
+  keep_large(kernels, whole);
+  add_floors(std::move(parts), rows);
+  add_floors(std::move(kernels), rows);
   report::Output output(out, options);
-  output.line("The largest changes among " + std::to_string(runs.size()) +
-              " runs of one program, between halves and between single runs:");
+  output.line("Changes that occur among " + std::to_string(runs.size()) +
+              " runs of one program, between halves of them and between single ones:");
   report::Table table(output, "floor",
                       {{.heading = "Time", .width = 11},
                        {.heading = "Halves", .width = 19},
@@ -77,8 +100,8 @@ void print_floor(const std::vector<Run>& runs, std::ostream& out,
                        {.heading = "Of"}});
   table.without_units();
   for (const FloorRow& row : rows) {
-    const report::Cell cells[]{time_text(row.mean), floor_text(row.of_halves, row.mean),
-                               floor_text(row.of_runs, row.mean), printable(row.text)};
+    const report::Cell cells[]{time_text(row.time()), floor_text(row.halves, row.time()),
+                               floor_text(row.single, row.time()), printable(row.text)};
     table.row(cells);
   }
   output.finish();

@@ -130,13 +130,6 @@ std::string shape_text(std::vector<Shape> shapes) {
   return joined(shapes, "; ", text_of);
 }
 
-// A name that is the key of a kernel. Some have ten thousand characters.
-std::string abridged(std::string_view name) {
-  if (name.size() <= longest_name) return std::string(name);
-  const std::string sum = hexadecimal(crc32c(std::as_bytes(std::span(name))));
-  return without_middle(name, longest_name / 2, longest_name / 4, "..." + sum + "...");
-}
-
 void read_kernels(store::Database& database, const reading::Window& window, double scale,
                   const std::function<void()>& check, Run& run) {
   std::unordered_map<std::int32_t, Launches> by_name;
@@ -170,7 +163,7 @@ void read_kernels(store::Database& database, const reading::Window& window, doub
   const bool has_short = database.has_column("StringTable", "short");
   std::map<std::string, std::vector<Shape>> shapes;
   for (const auto& [id, launches] : by_name) {
-    const std::string name = abridged(names.kernel(id));
+    const std::string& name = names.kernel(id);
     KernelUse& sum = run.kernels[name];
     sum.time += launches.time / scale;
     sum.launches += launches.count / scale;
@@ -181,12 +174,29 @@ void read_kernels(store::Database& database, const reading::Window& window, doub
     if (!has_short || !sum.function.empty()) continue;
     auto function = database.prepare("SELECT short FROM main.StringTable WHERE _id_ = ?1");
     function.bind(1, std::int64_t{id});
-    if (function.step()) sum.function = abridged(function.text(0));
+    if (function.step()) sum.function = function.text(0);
   }
   for (auto& [name, use] : run.kernels) use.shape = shape_text(shapes[name]);
 }
 
+std::string abridged(std::string_view name) {
+  if (name.size() <= longest_name) return std::string(name);
+  const std::string sum = hexadecimal(crc32c(std::as_bytes(std::span(name))));
+  return without_middle(name, longest_name / 2, longest_name / 4, "..." + sum + "...");
+}
+
 }  // namespace
+
+void abridge_names(Run& run) {
+  if (run.names_abridged) return;
+  run.names_abridged = true;
+  std::map<std::string, KernelUse> kernels;
+  for (auto& [name, use] : run.kernels) {
+    use.function = abridged(use.function);
+    kernels[abridged(name)] = std::move(use);
+  }
+  run.kernels = std::move(kernels);
+}
 
 bool is_idle(const PartName& part) {
   constexpr std::string_view busy[]{"compute", "communication", "copy", "set"};

@@ -39,11 +39,16 @@ struct Run {
   std::int64_t steps = 0;                    // 0: it has none
   double time = 0;                           // ns
   std::map<PartName, double> parts;          // ns; add up to the time
-  std::map<std::string, KernelUse> kernels;  // by name; a very long one is abridged
-  double least_kernel = 0;  // kernels of a smaller share of the time may be missing
+  std::map<std::string, KernelUse> kernels;  // by name
+  double least_kernel = 0;      // kernels of a smaller share of the time may be missing
+  bool names_abridged = false;  // see abridge_names()
 
   bool has_work() const { return device_count > 0; }
 };
+
+// Shortens kernels' names of more than 800 bytes; some have ten thousand. Equal names stay equal,
+// and others different.
+void abridge_names(Run& run);
 
 // Whether the part is one of those in which the GPU was idle.
 bool is_idle(const PartName& part);

@@ -169,6 +169,7 @@ class RunsFile {
 
   Run run_of(const nlohmann::json& value) const {
     Run run;
+    run.names_abridged = true;
     run.file = text(value, "file");
     run.devices = text(value, "devices");
     run.driver = text(value, "driver");
@@ -207,15 +208,16 @@ class RunsFile {
 }  // namespace
 
 std::string runs_text(const std::vector<Run>& runs) {
+  std::vector<Run> kept = runs;
+  for (Run& run : kept) abridge_names(run);
   std::string text;
-  for (const double least : {0.0, 1e-4, 1e-3, 1e-2, 1e-1}) {
-    std::vector<Run> kept = runs;
+  for (double least = 0; least < 1; least = std::max(1e-5, 2 * least)) {
     for (Run& run : kept) run.least_kernel = std::max(run.least_kernel, least);
     text = json_text(Json{{"format", format_name},
                           {"version", runs_file_version},
                           {"runs", of_each(kept, run_json)},
-                          {"parts", parts_json(runs)},
-                          {"kernels", kernels_json(runs, least)}}) +
+                          {"parts", parts_json(kept)},
+                          {"kernels", kernels_json(kept, least)}}) +
            "\n";
     if (text.size() <= most_per_run * runs.size()) break;
   }

@@ -14,6 +14,7 @@ namespace {
 constexpr double most_exact = 2e6;
 constexpr int samples_of_divisions = 20'000;
 constexpr int draws_of_shift = 2000;
+constexpr std::size_t least_for_deviation = 4;
 
 double divisions(std::size_t a, std::size_t b) {
   double ways = 1;
@@ -62,6 +63,14 @@ std::vector<double> standardized(const Samples& figure) {
   const bool constant = length <= 1e-12 * std::abs(mean);
   for (double& value : all) value = constant ? 0 : value / length;
   return all;
+}
+
+double deviation(std::span<const double> values) {
+  const double count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / count);
 }
 
 // The next of all ways to choose the first `count` of the numbers 0, 1, ..., which are ascending at
@@ -141,18 +150,35 @@ std::vector<double> permutation_p(std::span<const Samples> figures) {
 
 double least_p(std::size_t a, std::size_t b) { return 2 / divisions(a, b); }
 
-double greatest_shift(std::span<const double> values, std::size_t a, std::size_t b) {
-  const std::size_t half = values.size() / 2;
-  a = std::min(a, half);
-  b = std::min(b, half);
-  std::vector<double> all(values.begin(), values.end());
+std::vector<double> usual_shifts(std::span<const std::vector<double>> figures, std::size_t a,
+                                 std::size_t b) {
+  if (figures.empty()) return {};
+  const std::size_t runs = figures.front().size();
+  a = std::min(a, runs / 2);
+  b = std::min(b, runs / 2);
+  // The deviation of few runs is uncertain, so a change is measured by that of the runs that are in
+  // neither sample; if those are too few, by that of all.
+  const std::size_t others = runs - a - b >= least_for_deviation ? runs - a - b : 0;
+  std::vector<double> deviations;
+  for (const auto& figure : figures) deviations.push_back(deviation(figure));
+  std::vector<std::size_t> chosen(runs);
+  std::iota(chosen.begin(), chosen.end(), 0);
   std::mt19937_64 random(1);
   double most = 0;
+  std::vector<double> drawn(runs);
   for (int i = 0; i < draws_of_shift; ++i) {
-    draw(all, a + b, random);
-    most = std::max(most, std::abs(shift(std::span(all).first(a), std::span(all).subspan(a, b))));
+    draw(chosen, a + b, random);
+    for (std::size_t each = 0; each < figures.size(); ++each) {
+      if (deviations[each] == 0) continue;
+      for (std::size_t j = 0; j < runs; ++j) drawn[j] = figures[each][chosen[j]];
+      const std::span<const double> values(drawn);
+      const double unit = others > 0 ? deviation(values.last(others)) : deviations[each];
+      if (unit == 0) continue;
+      most = std::max(most, std::abs(shift(values.first(a), values.subspan(a, b))) / unit);
+    }
   }
-  return most;
+  for (double& each : deviations) each *= most;
+  return deviations;
 }
 
 double weighted_median(std::vector<std::pair<double, double>> values) {

@@ -37,10 +37,13 @@ double shift(std::span<const double> a, std::span<const double> b);
 std::optional<std::pair<double, double>> shift_limits(std::span<const double> a,
                                                       std::span<const double> b);
 
-// The largest shift, up or down, between samples of these sizes that are drawn from the same
-// values, 2000 times, always the same ones. Sizes are reduced to half of the values; there are two
-// or more.
-double greatest_shift(std::span<const double> values, std::size_t a, std::size_t b);
+// How much figures of runs of one program change between samples of these sizes that are drawn from
+// them, 2000 times, always the same ones: the largest shift, up or down, of all figures in units of
+// how much each varies, for each in its own unit. So hardly any of them changes more by chance.
+// `figures` have a value for each run, of which there are two or more; sizes are reduced to half of
+// that.
+std::vector<double> usual_shifts(std::span<const std::vector<double>> figures, std::size_t a,
+                                 std::size_t b);
 
 // The value that half of the weight is below. Not of nothing; pairs of value and weight.
 double weighted_median(std::vector<std::pair<double, double>> values);

@@ -25,13 +25,15 @@ set -u
 gpuprof=$1 good=$2 bad=$3 runs=$4 build=$5 folder=$6 program=$7
 shift 7
 original=$(git symbolic-ref -q --short HEAD || git rev-parse HEAD) || exit 26
+good=$(git rev-parse --verify "$good^{commit}") || exit 26
+bad=$(git rev-parse --verify "$bad^{commit}") || exit 26
 if ! git diff --quiet HEAD --; then
   echo 'gpuprof: there are changes that are not committed' >&2
   exit 5
 fi
 trap 'git bisect reset "$original" >&2 || git checkout -q "$original"' EXIT
 trap 'exit 130' INT TERM HUP
-git checkout -q --detach "$good^{commit}" || exit 26
+git checkout -q --detach "$good" || exit 26
 sh -c "$build" >&2 || { echo 'gpuprof: the good commit does not build' >&2; exit 26; }
 "$gpuprof" gate --calibrate "$program" -n "$runs" -o "$folder/good.json" "$@" >&2 || exit
 git bisect start "$bad" "$good" >&2 || exit 26

@@ -51,11 +51,17 @@ class Recordings {
   int record(const std::string& command, const std::string& name, std::vector<compare::Run>& runs) {
     say("recording " + name);
     const std::string profile = trials_.record(command, name);
-    const int code = read_runs(profile, arguments_.sides.window.reports.filter, runs);
-    if (!temporary_) return code;
+    int code = 0;
+    try {
+      code = read_runs(profile, arguments_.sides.window.reports.filter, runs);
+    } catch (const Error& error) {
+      throw Error(name + ": " + command + ": " + error.what(), error.hint(),
+                  ExitCode::program_failed);
+    }
+    if (!temporary_ || code != 0) return code;
     runs.back().file = name;
     remove(profile);
-    return code;
+    return 0;
   }
 
   // The first run of a command fills caches, of the disk and of compiled kernels.
