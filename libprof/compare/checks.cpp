@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 
 #include "libprof/base/error.hpp"
@@ -148,17 +149,18 @@ void check_limits(const Comparison& sides, std::vector<Check>& checks) {
   }
 }
 
-Check::Outcome outcome_of(Verdict verdict) {
-  if (verdict == Verdict::slower) return Check::Outcome::broken;
-  return verdict == Verdict::unknown ? Check::Outcome::unknown : Check::Outcome::kept;
-}
-
-Check threshold_check(std::string name, const Change& time, double whole, double threshold) {
-  const double share = whole > 0 ? time.shift / whole : 0;
-  return {.name = name,
-          .text = name + " changed by " + change_share_text(share) + ", " + share_text(threshold) +
-                  " is allowed",
-          .outcome = outcome_of(time.verdict)};
+Check threshold_check(const Comparison& sides, const std::string& name, const Change& time,
+                      double whole, double threshold) {
+  Check check{.name = name};
+  if (sides.verdict == Verdict::inconclusive || time.verdict == Verdict::unknown) {
+    check.outcome = Check::Outcome::unknown;
+  } else if (time.verdict == Verdict::slower) {
+    check.outcome = Check::Outcome::broken;
+  }
+  check.text = name +
+               (whole > 0 ? " changed by " + change_share_text(time.shift / whole) : " is new") +
+               ", " + share_text(threshold) + " is allowed";
+  return check;
 }
 
 void check_classes(const Comparison& sides, std::vector<Check>& checks) {
@@ -173,8 +175,26 @@ void check_classes(const Comparison& sides, std::vector<Check>& checks) {
   }
   judge(sides, questions);
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    checks.push_back(threshold_check(rules[i].name + ", of the whole time,", changes[i],
+    checks.push_back(threshold_check(sides, rules[i].name + ", of the whole time,", changes[i],
                                      sides.step.a, rules[i].threshold));
+  }
+}
+
+void check_kernels(const Comparison& sides, std::vector<Check>& checks) {
+  const KernelThresholds thresholds(sides.rules);
+  std::set<const OwnThreshold*> used;
+  for (const KernelChange& kernel : sides.kernels) {
+    const OwnThreshold* const rule = thresholds.of(kernel.name);
+    if (!rule) continue;
+    used.insert(rule);
+    checks.push_back(
+        threshold_check(sides, kernel.display, kernel.time, kernel.time.a, rule->threshold));
+  }
+  for (const OwnThreshold& rule : sides.rules.kernels) {
+    if (used.contains(&rule)) continue;
+    checks.push_back({.name = rule.name,
+                      .text = "no kernel has " + rule.name + " in its name",
+                      .outcome = Check::Outcome::unknown});
   }
 }
 
@@ -184,27 +204,22 @@ void read_rules(const std::string& path, Rules& rules) { RulesFile(path, rules).
 
 KernelThresholds::KernelThresholds(const Rules& rules) {
   for (const OwnThreshold& rule : rules.kernels) {
-    patterns_.emplace_back(std::make_unique<Pattern>(rule.name), rule.threshold);
+    patterns_.emplace_back(std::make_unique<Pattern>(rule.name), &rule);
   }
 }
 
-std::optional<double> KernelThresholds::of(const std::string& kernel) const {
-  for (const auto& [pattern, threshold] : patterns_) {
-    if (pattern->found_in(kernel)) return threshold;
+const OwnThreshold* KernelThresholds::of(const std::string& kernel) const {
+  for (const auto& [pattern, rule] : patterns_) {
+    if (pattern->found_in(kernel)) return rule;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 std::vector<Check> check_rules(const Comparison& sides) {
   std::vector<Check> checks;
   check_limits(sides, checks);
   check_classes(sides, checks);
-  const KernelThresholds thresholds(sides.rules);
-  for (const KernelChange& kernel : sides.kernels) {
-    if (const auto threshold = thresholds.of(kernel.name)) {
-      checks.push_back(threshold_check(kernel.display, kernel.time, kernel.time.a, *threshold));
-    }
-  }
+  check_kernels(sides, checks);
   return checks;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,15 +16,16 @@ namespace gpuprof::compare {
 // which names the file, if it cannot be read or is wrong.
 void read_rules(const std::string& path, Rules& rules);
 
-// The rules' thresholds of kernels, by name. Throws gpuprof::Error for a wrong expression.
+// The rules' thresholds of kernels, by name. The rules must live as long. Throws gpuprof::Error for
+// a wrong expression.
 class KernelThresholds {
  public:
   explicit KernelThresholds(const Rules& rules);
-  // That of the first expression that is found in the name.
-  std::optional<double> of(const std::string& kernel) const;
+  // The first whose expression is found in the name; null: there is none.
+  const OwnThreshold* of(const std::string& kernel) const;
 
  private:
-  std::vector<std::pair<std::unique_ptr<Pattern>, double>> patterns_;
+  std::vector<std::pair<std::unique_ptr<Pattern>, const OwnThreshold*>> patterns_;
 };
 
 // Whether B keeps the rules, in a comparison that has all else.

@@ -135,9 +135,9 @@ std::vector<KernelChange> compare_kernels(const Comparison& sides) {
     kernel.launches_b = mean(each(sides.b, launches));
     kernel.shape_a = shape_in(sides.a, name);
     kernel.shape_b = shape_in(sides.b, name);
-    const std::optional<double> threshold = own.of(name);
-    if (threshold || is_large(sides, kernel.time)) {
-      questions.push_back({time, &kernel.time, 0, threshold.value_or(sides.rules.threshold)});
+    const OwnThreshold* const rule = own.of(name);
+    if (rule || is_large(sides, kernel.time)) {
+      questions.push_back({time, &kernel.time, 0, rule ? rule->threshold : sides.rules.threshold});
     }
   }
   judge(sides, questions);
@@ -231,8 +231,8 @@ void conclude(Comparison& sides, double common) {
   const std::size_t runs = std::min(sides.a.size(), sides.b.size());
   if (runs == 1) {
     sides.reason =
-        "a single run does not show how much runs differ; 5 of each side do, or --threshold "
-        "decides";
+        "a single run does not show how much runs differ; 5 of each side do, or --threshold or "
+        "--floor decides";
   } else if (runs < enough_for_statistics) {
     sides.reason = "the runs of a side differ as much as the sides do; 5 of each side show more";
   } else {

@@ -237,6 +237,16 @@ class Rules(GateTest):
         cases, _ = self.gate({"threshold": "2%", "parts": {"idle": "0.1%"}}, a, b, 1)
         self.assertEqual([case for case, tag in cases.items() if tag], [name])
         self.assertIsNone(self.gate({"threshold": "2%", "parts": {"idle": "1%"}}, a, b, 0)[0][name])
+        cases, text = self.gate({"kernels": {"zzz": "1%"}}, a, b, 1)
+        self.assertEqual(cases["rule: zzz"], "skipped")
+        # Of another GPU only limits count.
+        for run in b:
+            run["about"]["devices"] = "another"
+        cases, _ = self.gate({"kernels": {"^k0$": "3%"}, "parts": {"idle": "0.1%"}}, a, b, 3)
+        self.assertEqual(set(cases.values()) - {None}, {"error", "skipped"})
+        self.gate({"limits": {"step": "1ms"}}, a, b, 1)
+        for run in b:
+            run["about"]["devices"] = "GPU"
         self.gate({"threshold": "0.1%"}, a, b, 1)
         self.gate({"threshold": "0.1%"}, a, b, 0, "--threshold", "2%")
 
