@@ -27,6 +27,15 @@ constexpr std::size_t most_parts_read = 1000, most_kernels_read = 10'000;
 constexpr double most_of_anything = 1e18;
 constexpr std::string_view ending = ".json";
 
+bool is_baseline_name(std::string_view name) {
+  constexpr std::size_t longest = 100;
+  const bool plain = std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._-").find(c) != std::string_view::npos;
+  });
+  return plain && !name.empty() && name.size() <= longest && name[0] != '.' && name[0] != '-';
+}
+
 // Writing.
 
 // A value of each run, null where it has none.
@@ -233,12 +242,7 @@ std::string baseline_folder(const std::string& given) {
 }
 
 std::string baseline_path(const std::string& folder, const std::string& name) {
-  constexpr std::size_t longest = 100;
-  const bool plain = std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("._-").find(c) != std::string_view::npos;
-  });
-  if (name.empty() || name.size() > longest || !plain || name[0] == '.' || name[0] == '-') {
+  if (!is_baseline_name(name)) {
     throw Error(
         "\"" + name + "\" cannot be the name of a baseline",
         "it has letters, digits, '.', '_' and '-', at most 100, and begins with a letter, a "
@@ -253,7 +257,7 @@ std::vector<std::string> baseline_names(const std::string& folder) {
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
     const std::filesystem::path& path = entry.path();
-    if (path.extension() == ending && path.filename().string()[0] != '.') {
+    if (path.extension() == ending && is_baseline_name(path.stem().string())) {
       names.push_back(path.stem().string());
     }
   }

@@ -25,7 +25,7 @@ std::vector<Run> read_runs_file(const std::string& path);
 std::string baseline_folder(const std::string& given);
 // Throws gpuprof::Error for a name that could be something else than a file's.
 std::string baseline_path(const std::string& folder, const std::string& name);
-// Sorted. Empty if there is no folder.
+// Sorted, without files that have other names. Empty if there is no folder.
 std::vector<std::string> baseline_names(const std::string& folder);
 
 }  // namespace gpuprof::compare

@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -308,6 +309,10 @@ class Baselines(GateTest):
         self.run_it("baseline", "add", "main", run, "--replace", "--dir", "kept")
         listed = self.run_it("baseline", "list", GPUPROF_BASELINES="kept").stdout.splitlines()
         self.assertRegex(listed[1], r"^ *1 .* main +NVIDIA")
+        completed = self.run_it(
+            "complete", "fish", "diff", "--against", "", GPUPROF_BASELINES="kept"
+        ).stdout
+        self.assertEqual([line.split()[0] for line in completed.splitlines()[1:]], ["main", "one"])
         self.run_it("baseline", "rm", "one", "--dir", "kept")
         self.run_it("baseline", "rm", "one", "--dir", "kept", code=21)
         self.assertEqual(os.listdir(self.folder / "kept"), ["main.json"])
@@ -494,6 +499,19 @@ class Commands(FakeTest):
         (self.folder / "floor.json").rename(self.folder / ".gpuprof/baselines/main.json")
         self.gate("-n", 1, "--against", "main", "--new", self.work("b", 9_000_000),
                   "--floor", ".gpuprof/baselines/main.json", code=1)  # fmt: skip
+
+    def test_interrupted(self):
+        temporary = self.folder / "temporary"
+        temporary.mkdir()
+        words = [GPUPROF, "gate", "--base", "touch begun; exec sleep 100", "--new", "true"]
+        process = subprocess.Popen(
+            words, cwd=self.folder, env=self.environment({"TMPDIR": temporary}), start_new_session=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+        self.addCleanup(self.end, process)
+        self.wait_for((self.folder / "begun").exists)
+        os.killpg(process.pid, signal.SIGINT)
+        self.assertEqual(process.wait(60), 130)
+        self.assertEqual(os.listdir(temporary), [])
 
     def test_what_fails(self):
         good, bad = self.work("a", 1000), self.work("b", -3)

@@ -33,6 +33,7 @@ extern const Subcommand diff_command{
     .usage = "A... -- B...",
     .help = "Say what changed between runs, as parts that add up",
     .declare = command<SidesArguments, declare_diff, diff>,
+    .values = sides_values,
 };
 
 }  // namespace gpuprof::app

@@ -229,6 +229,7 @@ extern const Subcommand gate_command{
     .usage = "A... -- B...",
     .help = "End with 1 if the runs B are slower than the runs A",
     .declare = command<GateArguments, declare_gate, gate>,
+    .values = sides_values,
 };
 
 }  // namespace gpuprof::app

@@ -124,6 +124,11 @@ int compare_sides(SidesArguments& arguments, std::vector<compare::Run> a,
   });
 }
 
+std::vector<std::string> sides_values(std::string_view name) {
+  if (name != "against") return {};
+  return compare::baseline_names(compare::baseline_folder(""));
+}
+
 constexpr std::string_view how_it_judges =
     "\n"
     "Where a run has steps (view steps: NVTX ranges called step, ProfilerStep and the like), a "

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/gpuprof/command/grammar.hpp"
@@ -33,6 +34,9 @@ int read_sides(SidesArguments& arguments, std::vector<compare::Run>& a,
 // Compares, prints, and returns the exit code.
 int compare_sides(SidesArguments& arguments, std::vector<compare::Run> a,
                   std::vector<compare::Run> b, compare::Comparison& result);
+
+// For completion.
+std::vector<std::string> sides_values(std::string_view name);
 
 // How it judges, for the help.
 extern const std::string_view how_it_judges;
