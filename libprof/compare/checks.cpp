@@ -149,17 +149,19 @@ void check_limits(const Comparison& sides, std::vector<Check>& checks) {
   }
 }
 
+// `whole`: what the threshold is a share of; `of_it` names it.
 Check threshold_check(const Comparison& sides, const std::string& name, const Change& time,
-                      double whole, double threshold) {
+                      double whole, const std::string& of_it, double threshold) {
   Check check{.name = name};
   if (sides.verdict == Verdict::inconclusive || time.verdict == Verdict::unknown) {
     check.outcome = Check::Outcome::unknown;
   } else if (time.verdict == Verdict::slower) {
     check.outcome = Check::Outcome::broken;
   }
-  check.text = name +
-               (whole > 0 ? " changed by " + change_share_text(time.shift / whole) : " is new") +
-               ", " + share_text(threshold) + " is allowed";
+  check.text =
+      name +
+      (whole > 0 ? " changed by " + change_share_text(time.shift / whole) + of_it : " is new") +
+      ", " + share_text(threshold) + " is allowed";
   return check;
 }
 
@@ -175,8 +177,8 @@ void check_classes(const Comparison& sides, std::vector<Check>& checks) {
   }
   judge(sides, questions);
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    checks.push_back(threshold_check(sides, rules[i].name + ", of the whole time,", changes[i],
-                                     sides.step.a, rules[i].threshold));
+    checks.push_back(threshold_check(sides, rules[i].name, changes[i], sides.step.a,
+                                     " of the whole time", rules[i].threshold));
   }
 }
 
@@ -188,7 +190,7 @@ void check_kernels(const Comparison& sides, std::vector<Check>& checks) {
     if (!rule) continue;
     used.insert(rule);
     checks.push_back(
-        threshold_check(sides, kernel.display, kernel.time, kernel.time.a, rule->threshold));
+        threshold_check(sides, kernel.display, kernel.time, kernel.time.a, "", rule->threshold));
   }
   for (const OwnThreshold& rule : sides.rules.kernels) {
     if (used.contains(&rule)) continue;

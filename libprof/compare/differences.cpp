@@ -35,6 +35,7 @@ class Differences {
             true);
       }
     });
+    compare_calibration();
     if (common < least_common) {
       add("kernels that only one side runs take " + percent(1 - common) +
               " of the time of all kernels",
@@ -52,6 +53,17 @@ class Differences {
   void each_run(const auto& visit) {
     for (const auto* runs : {&sides_.a, &sides_.b}) {
       for (const Run& run : *runs) visit(run);
+    }
+  }
+
+  // What varies on another GPU says nothing here.
+  void compare_calibration() {
+    if (sides_.rules.calibration.empty()) return;
+    const Run &usual = sides_.rules.calibration.front(), &run = sides_.a.front();
+    if (usual.devices != run.devices) {
+      add("the floor is of other GPUs: " + usual.devices + ", not " + run.devices, true);
+    } else if ((usual.steps > 0) != (run.steps > 0)) {
+      add("the floor is of " + std::string(usual.steps > 0 ? "steps" : "whole runs"), true);
     }
   }
 

@@ -65,12 +65,14 @@ std::vector<double> standardized(const Samples& figure) {
   return all;
 }
 
+// 0 if it is no more than rounding.
 double deviation(std::span<const double> values) {
   const double count = static_cast<double>(values.size());
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / count);
+  const double result = std::sqrt(squares / count);
+  return result > 1e-9 * std::abs(mean) ? result : 0;
 }
 
 // The next of all ways to choose the first `count` of the numbers 0, 1, ..., which are ascending at
@@ -92,6 +94,25 @@ void draw(std::vector<Value>& values, std::size_t count, std::mt19937_64& random
   for (std::size_t i = 0; i < count; ++i) {
     std::swap(values[i], values[i + random() % (values.size() - i)]);
   }
+}
+
+// Of usual_shifts(), in units of the deviation, which is not 0.
+double largest_shift(const std::vector<double>& figure, std::size_t a, std::size_t b) {
+  // The deviation of few runs is uncertain, so a change is measured by that of the runs that are in
+  // neither sample; if those are too few, by that of all.
+  const std::size_t others = figure.size() - a - b;
+  const double of_all = deviation(figure);
+  std::vector<double> values = figure;
+  std::mt19937_64 random(1);
+  double largest = 0;
+  for (int i = 0; i < draws_of_shift; ++i) {
+    draw(values, a + b, random);
+    const std::span<const double> drawn(values);
+    const double unit = others >= least_for_deviation ? deviation(drawn.last(others)) : of_all;
+    if (unit == 0) continue;
+    largest = std::max(largest, std::abs(shift(drawn.first(a), drawn.subspan(a, b))) / unit);
+  }
+  return largest;
 }
 
 }  // namespace
@@ -156,28 +177,17 @@ std::vector<double> usual_shifts(std::span<const std::vector<double>> figures, s
   const std::size_t runs = figures.front().size();
   a = std::min(a, runs / 2);
   b = std::min(b, runs / 2);
-  // The deviation of few runs is uncertain, so a change is measured by that of the runs that are in
-  // neither sample; if those are too few, by that of all.
-  const std::size_t others = runs - a - b >= least_for_deviation ? runs - a - b : 0;
-  std::vector<double> deviations;
-  for (const auto& figure : figures) deviations.push_back(deviation(figure));
-  std::vector<std::size_t> chosen(runs);
-  std::iota(chosen.begin(), chosen.end(), 0);
-  std::mt19937_64 random(1);
-  double most = 0;
-  std::vector<double> drawn(runs);
-  for (int i = 0; i < draws_of_shift; ++i) {
-    draw(chosen, a + b, random);
-    for (std::size_t each = 0; each < figures.size(); ++each) {
-      if (deviations[each] == 0) continue;
-      for (std::size_t j = 0; j < runs; ++j) drawn[j] = figures[each][chosen[j]];
-      const std::span<const double> values(drawn);
-      const double unit = others > 0 ? deviation(values.last(others)) : deviations[each];
-      if (unit == 0) continue;
-      most = std::max(most, std::abs(shift(values.first(a), values.subspan(a, b))) / unit);
-    }
+  std::vector<double> deviations, largest;
+  for (const auto& figure : figures) {
+    deviations.push_back(deviation(figure));
+    largest.push_back(deviations.back() > 0 ? largest_shift(figure, a, b) : 0);
   }
-  for (double& each : deviations) each *= most;
+  std::vector<double> sorted = largest;
+  std::ranges::sort(sorted);
+  const double of_most = sorted[sorted.size() - 1 - sorted.size() / 5];
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    deviations[i] *= std::max(largest[i], of_most);
+  }
   return deviations;
 }
 

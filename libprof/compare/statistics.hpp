@@ -38,8 +38,8 @@ std::optional<std::pair<double, double>> shift_limits(std::span<const double> a,
                                                       std::span<const double> b);
 
 // How much figures of runs of one program change between samples of these sizes that are drawn from
-// them, 2000 times, always the same ones: the largest shift, up or down, of all figures in units of
-// how much each varies, for each in its own unit. So hardly any of them changes more by chance.
+// them, 2000 times, always the same ones: the largest shift, up or down. As several are asked
+// about, each gets at least as much, in units of how much it varies, as four of five of them have.
 // `figures` have a value for each run, of which there are two or more; sizes are reduced to half of
 // that.
 std::vector<double> usual_shifts(std::span<const std::vector<double>> figures, std::size_t a,

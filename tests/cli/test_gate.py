@@ -176,6 +176,13 @@ class Statistics(GateTest):
         self.assertEqual(self.compare(one, runs(1))["verdict"], "unknown")
         self.assertEqual(self.compare(one, runs(1, 1.05), "--floor", floor)["verdict"], "slower")
         self.assertEqual(self.compare(one, runs(1, 1.003), "--floor", floor)["verdict"], "same")
+        for forged, says in (
+            ({"devices": "another"}, "of other GPUs"), ({"steps": 0}, "of whole runs"),
+        ):  # fmt: skip
+            other = self.file(document([run_of({"x": 90 * MS}, **forged) for _ in range(4)]))
+            found = self.compare(one, runs(1), "--floor", other)
+            self.assertEqual(found["verdict"], "inconclusive")
+            self.assertIn(says, found["reason"])
         # A part that the calibration lacks is not judged.
         other = [run_of({"y": 90 * MS})]
         found = self.compare(other, [run_of({"y": 95 * MS})], "--floor", floor)
@@ -234,7 +241,7 @@ class Rules(GateTest):
         self.assertEqual(
             self.gate({"threshold": "2%", "kernels": {"^k0$": "5%"}}, a, b, 0)[0]["rule: k0"], None
         )
-        name = "rule: idle, of the whole time,"
+        name = "rule: idle"
         cases, _ = self.gate({"threshold": "2%", "parts": {"idle": "0.1%"}}, a, b, 1)
         self.assertEqual([case for case, tag in cases.items() if tag], [name])
         self.assertIsNone(self.gate({"threshold": "2%", "parts": {"idle": "1%"}}, a, b, 0)[0][name])
@@ -313,6 +320,8 @@ class Baselines(GateTest):
             "complete", "fish", "diff", "--against", "", GPUPROF_BASELINES="kept"
         ).stdout
         self.assertEqual([line.split()[0] for line in completed.splitlines()[1:]], ["main", "one"])
+        for words in ("diff", "x.sqlite"), ("baseline", "add", "main"):
+            self.assertEqual(self.run_it("complete", "fish", *words, "").stdout, "files\n")
         self.run_it("baseline", "rm", "one", "--dir", "kept")
         self.run_it("baseline", "rm", "one", "--dir", "kept", code=21)
         self.assertEqual(os.listdir(self.folder / "kept"), ["main.json"])
@@ -372,6 +381,7 @@ class Baselines(GateTest):
             (("--against", "../x", run), "cannot be the name"),
             (("--against", "main", run, "--", run), "side A"),
             (("--against", "main"), "only one"),
+            (("--floor", run, run, run), "single run"),
         ):
             self.assertIn(says, self.run_it("diff", *words, code=5).stderr)
         self.run_it("diff", "--against", "main", run, code=20)

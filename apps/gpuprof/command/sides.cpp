@@ -111,6 +111,10 @@ int compare_sides(SidesArguments& arguments, std::vector<compare::Run> a,
                   std::vector<compare::Run> b, compare::Comparison& result) {
   if (!arguments.floor.empty()) {
     arguments.rules.calibration = compare::read_runs_file(arguments.floor);
+    if (arguments.rules.calibration.size() < 2) {
+      throw Error(arguments.floor + " has a single run, which does not show how much runs differ",
+                  "gpuprof gate --calibrate CMD -o FILE", ExitCode::bad_option);
+    }
   }
   result = compare::compare(std::move(a), std::move(b), arguments.rules);
   return print_to_standard_output([&] {
