@@ -21,6 +21,7 @@ enum class ExitCode : int {
   no_driver = 23,
   nothing_recorded = 24,
   doctor_cannot = 25,
+  program_failed = 26,
   reader_gone = 128 + SIGPIPE,
 };
 
@@ -45,6 +46,7 @@ inline constexpr ExitCodeInfo exit_codes[] = {
     {ExitCode::no_driver, "there is no CUDA driver"},
     {ExitCode::nothing_recorded, "nothing was recorded, and --fail-if-empty was given"},
     {ExitCode::doctor_cannot, "gpuprof doctor found something that cannot be done here"},
+    {ExitCode::program_failed, "a program that gpuprof gate runs failed, or used no GPU"},
     {ExitCode::reader_gone, "the reader of what gpuprof prints has gone"},
 };
 

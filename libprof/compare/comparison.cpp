@@ -2,80 +2,36 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
-#include <numeric>
 #include <set>
 
-#include "libprof/base/text.hpp"
+#include "libprof/compare/checks.hpp"
+#include "libprof/compare/differences.hpp"
+#include "libprof/compare/judge.hpp"
 #include "libprof/compare/statistics.hpp"
 #include "libprof/compute/display_names.hpp"
 
 namespace gpuprof::compare {
 namespace {
 
-constexpr std::size_t enough_for_statistics = 4;
-constexpr double significant = 0.05;
-// Kernels below this share of the step on both sides have no verdict.
-constexpr double least_share_of_kernel = 0.01;
-// Sides with less in common do not do the same work: shared kernels' time, of all.
-constexpr double least_common = 0.9;
+// Parts and kernels below this share of the step on both sides have no verdict.
+constexpr double least_share = 0.01;
+// Fewer kernels, or one that takes more of their time, have no pace of their own.
+constexpr std::size_t least_kernels_of_pace = 5;
+constexpr double most_of_one_kernel = 0.5;
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
+double time_of(const Run& run) { return run.time; }
+double nowhere(const Run&) { return 0; }
 
-Verdict direction(double shift) { return shift > 0 ? Verdict::slower : Verdict::faster; }
-
-// Of samples that are large enough to have limits.
-Verdict by_statistics(const Change& change, double least, double significance) {
-  const auto [low, high] = *change.limits;
-  if (low > -least && high < least) return Verdict::same;
-  if (significance < significant && std::abs(change.shift) > least) return direction(change.shift);
-  return Verdict::unknown;
-}
-
-// Of 2 or 3 runs, all have to be above, or below.
-Verdict by_order(const std::vector<double>& a, const std::vector<double>& b, double shift,
-                 double least) {
-  const auto [low_a, high_a] = std::ranges::minmax(a);
-  const auto [low_b, high_b] = std::ranges::minmax(b);
-  if (high_b - low_a < least && high_a - low_b < least) return Verdict::same;
-  const bool apart = low_b > high_a || high_b < low_a;
-  return apart && std::abs(shift) > least ? direction(shift) : Verdict::unknown;
-}
-
-// A figure of which each run has one, without a verdict.
-Change measured(const std::vector<double>& a, const std::vector<double>& b) {
-  Change change{.a = mean(a), .b = mean(b), .shift = shift(a, b)};
-  if (std::min(a.size(), b.size()) >= enough_for_statistics) change.limits = shift_limits(a, b);
-  return change;
-}
-
-Verdict verdict_of(const Change& change, const std::vector<double>& a, const std::vector<double>& b,
-                   const Rules& rules) {
-  const double least = rules.threshold * change.a;
-  if (change.p) return by_statistics(change, least, *change.p);
-  if (std::min(a.size(), b.size()) > 1) return by_order(a, b, change.shift, least);
-  if (!rules.trust_single_runs) return Verdict::unknown;
-  return std::abs(change.shift) <= least ? Verdict::same : direction(change.shift);
-}
-
-void judge(Change& change, const std::vector<double>& a, const std::vector<double>& b,
-           const Rules& rules) {
-  if (change.limits) change.p = permutation_p(a, b);
-  change.verdict = verdict_of(change, a, b, rules);
-}
-
-Change judged(const std::vector<double>& a, const std::vector<double>& b, const Rules& rules) {
-  Change change = measured(a, b);
-  judge(change, a, b, rules);
-  return change;
-}
-
-std::vector<double> each(const std::vector<Run>& runs, const auto& figure) {
-  std::vector<double> values;
-  for (const Run& run : runs) values.push_back(figure(run));
-  return values;
+// If some have abridged names, all need them.
+void match_names(Comparison& sides) {
+  std::vector<Run*> runs;
+  for (auto* some : {&sides.a, &sides.b, &sides.rules.calibration}) {
+    for (Run& run : *some) runs.push_back(&run);
+  }
+  if (std::ranges::none_of(runs, &Run::names_abridged)) return;
+  for (Run* run : runs) abridge_names(*run);
 }
 
 // What is not there is 0.
@@ -85,23 +41,39 @@ typename Map::mapped_type value_in(const Map& map, const typename Map::key_type&
   return found == map.end() ? typename Map::mapped_type() : found->second;
 }
 
+void each_run(const Comparison& sides, const auto& visit) {
+  for (const auto* runs : {&sides.a, &sides.b}) {
+    for (const Run& run : *runs) visit(run);
+  }
+}
+
+bool is_large(const Comparison& sides, const Change& change) {
+  return std::max(change.a / sides.step.a, change.b / sides.step.b) >= least_share;
+}
+
 // Large changes come first, then what takes long.
 std::pair<double, double> importance(const Change& change) {
   return {std::abs(change.difference()), change.a + change.b};
 }
 
+bool is_change(Verdict verdict) { return verdict == Verdict::slower || verdict == Verdict::faster; }
+
 std::vector<PartChange> compare_parts(const Comparison& sides) {
   std::set<PartName> names;
-  for (const auto* runs : {&sides.a, &sides.b}) {
-    for (const Run& run : *runs) {
-      for (const auto& [name, time] : run.parts) names.insert(name);
+  each_run(sides, [&](const Run& run) {
+    for (const auto& [name, time] : run.parts) names.insert(name);
+  });
+  std::vector<PartChange> parts(names.size());
+  std::vector<Question> questions;
+  std::size_t next = 0;
+  for (const PartName& name : names) {
+    const auto time = [name](const Run& run) { return value_in(run.parts, name); };
+    PartChange& part = parts[next++] = {name, measured(sides, time)};
+    if (is_large(sides, part.time)) {
+      questions.push_back({time, &part.time, 0, sides.rules.threshold});
     }
   }
-  std::vector<PartChange> parts;
-  for (const PartName& name : names) {
-    const auto time = [&](const Run& run) { return value_in(run.parts, name); };
-    parts.push_back({name, judged(each(sides.a, time), each(sides.b, time), sides.rules)});
-  }
+  judge(sides, questions);
   std::ranges::stable_sort(parts, std::greater{},
                            [](const PartChange& part) { return importance(part.time); });
   return parts;
@@ -121,124 +93,126 @@ void name_them(std::vector<KernelChange>& kernels,
   for (std::size_t i = 0; i < kernels.size(); ++i) kernels[i].display = display[i];
 }
 
-std::vector<KernelChange> compare_kernels(const Comparison& sides) {
-  std::map<std::string, std::string> functions;  // by name
-  for (const auto* runs : {&sides.a, &sides.b}) {
-    for (const Run& run : *runs) {
-      for (const auto& [name, use] : run.kernels) functions[name] = use.function;
-    }
+// The shape in which all runs that have the kernel launch it; empty if they differ.
+std::string shape_in(const std::vector<Run>& runs, const std::string& name) {
+  std::optional<std::string> shape;
+  for (const Run& run : runs) {
+    const auto found = run.kernels.find(name);
+    if (found == run.kernels.end()) continue;
+    if (shape && *shape != found->second.shape) return "";
+    shape = found->second.shape;
   }
-  std::vector<KernelChange> kernels;
+  return shape.value_or("");
+}
+
+// By name; without those that some of the runs do not list because they are small.
+std::map<std::string, std::string> functions_of_kernels(const Comparison& sides) {
+  double least = 0;
+  each_run(sides, [&](const Run& run) { least = std::max(least, run.least_kernel); });
+  std::map<std::string, std::string> functions;
+  each_run(sides, [&](const Run& run) {
+    for (const auto& [name, use] : run.kernels) {
+      if (use.time >= least * run.time) functions[name] = use.function;
+    }
+  });
+  return functions;
+}
+
+std::vector<KernelChange> compare_kernels(const Comparison& sides) {
+  const std::map<std::string, std::string> functions = functions_of_kernels(sides);
+  std::vector<KernelChange> kernels(functions.size());
+  std::vector<Question> questions;
+  const KernelThresholds own(sides.rules);
+  std::size_t next = 0;
   for (const auto& function : functions) {
     const std::string& name = function.first;
-    const auto time = [&](const Run& run) { return value_in(run.kernels, name).time; };
+    const auto time = [name](const Run& run) { return value_in(run.kernels, name).time; };
     const auto launches = [&](const Run& run) { return value_in(run.kernels, name).launches; };
-    const auto a = each(sides.a, time), b = each(sides.b, time);
-    KernelChange& kernel =
-        kernels.emplace_back(KernelChange{.name = name,
-                                          .display = {},
-                                          .time = measured(a, b),
-                                          .launches_a = mean(each(sides.a, launches)),
-                                          .launches_b = mean(each(sides.b, launches))});
-    const double share = std::max(kernel.time.a / sides.step.a, kernel.time.b / sides.step.b);
-    if (share >= least_share_of_kernel) judge(kernel.time, a, b, sides.rules);
+    KernelChange& kernel = kernels[next++];
+    kernel.name = name;
+    kernel.time = measured(sides, time);
+    kernel.launches_a = mean(each(sides.a, launches));
+    kernel.launches_b = mean(each(sides.b, launches));
+    kernel.shape_a = shape_in(sides.a, name);
+    kernel.shape_b = shape_in(sides.b, name);
+    const OwnThreshold* const rule = own.of(name);
+    if (rule || is_large(sides, kernel.time)) {
+      questions.push_back({time, &kernel.time, 0, rule ? rule->threshold : sides.rules.threshold});
+    }
   }
+  judge(sides, questions);
   name_them(kernels, functions);
-  // The question whether any of them changed is asked once for each that matters.
-  std::vector<KernelChange*> asked;
-  std::vector<double> p;
-  for (KernelChange& kernel : kernels) {
-    if (!kernel.time.p) continue;
-    asked.push_back(&kernel);
-    p.push_back(*kernel.time.p);
-  }
-  const std::vector<double> of_all = adjusted(p);
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    Change& time = asked[i]->time;
-    time.p = of_all[i];
-    time.verdict = by_statistics(time, sides.rules.threshold * time.a, of_all[i]);
-  }
   std::ranges::stable_sort(kernels, std::greater{},
                            [](const KernelChange& kernel) { return importance(kernel.time); });
   return kernels;
 }
 
-// The time of kernels that both sides run, as a share of that of all.
-double common_share(const std::vector<KernelChange>& kernels) {
-  double common = 0, all = 0;
-  for (const KernelChange& kernel : kernels) {
-    if (kernel.launches_a > 0 && kernel.launches_b > 0) common += kernel.time.a + kernel.time.b;
-    all += kernel.time.a + kernel.time.b;
-  }
-  return all > 0 ? common / all : 1;
+// Of a kernel that all runs have, what a launch of it takes in a run, as a share of the mean of all
+// runs; and how much time it takes.
+std::vector<std::pair<double, double>> relative_times(const Comparison& sides,
+                                                      const std::string& name) {
+  std::vector<std::pair<double, double>> times;
+  double sum = 0;
+  each_run(sides, [&](const Run& run) {
+    const KernelUse use = value_in(run.kernels, name);
+    if (use.launches <= 0 || use.time <= 0) return;
+    times.emplace_back(use.time / use.launches, use.time);
+    sum += use.time / use.launches;
+  });
+  const std::size_t runs = sides.a.size() + sides.b.size();
+  if (times.size() != runs) return {};
+  for (auto& each : times) each.first /= sum / static_cast<double>(runs);
+  return times;
 }
 
-class Differences {
- public:
-  Differences(const Comparison& sides, std::vector<Difference>& found)
-      : sides_(sides), found_(found) {}
-
-  // `common`: see common_share().
-  void find(double common) {
-    facts("the GPUs", true, [](const Run& run) { return run.devices; });
-    facts("the number of GPUs at work", true,
-          [](const Run& run) { return std::to_string(run.device_count); });
-    facts("the number of processes", true,
-          [](const Run& run) { return run.processes ? std::to_string(run.processes) : ""; });
-    facts("whether there are steps", true,
-          [](const Run& run) { return std::string(run.steps > 0 ? "yes" : "no"); });
-    facts("the driver", false, [](const Run& run) { return run.driver; });
-    facts("CUPTI", false,
-          [](const Run& run) { return run.cupti ? std::to_string(run.cupti) : ""; });
-    each_run([&](const Run& run) {
-      if (run.lost) {
-        add(run.file + " lacks records: see gpuprof info", true);
-      } else if (run.kernels_without_times > 0) {
-        add(run.file + " has " + count_of(run.kernels_without_times, "kernel") + " without times",
-            true);
-      }
-    });
-    if (common < least_common) {
-      add("kernels that only one side runs take " + percent(1 - common) +
-              " of the time of all kernels",
-          false);
-    }
+// The pace of each run, a's first. Empty: it is not known. It is found without looking at which
+// side a run is of, so that a permutation test may be made of what remains without it.
+std::vector<double> paces(const Comparison& sides) {
+  if (std::min(sides.a.size(), sides.b.size()) < enough_for_statistics) return {};
+  std::vector<std::vector<std::pair<double, double>>> by_run(sides.a.size() + sides.b.size());
+  double all = 0, largest = 0;
+  for (const auto& kernel : sides.a.front().kernels) {
+    const auto times = relative_times(sides, kernel.first);
+    double weight = 0;
+    for (const auto& each : times) weight += each.second;
+    for (std::size_t i = 0; i < times.size(); ++i) by_run[i].emplace_back(times[i].first, weight);
+    all += weight;
+    largest = std::max(largest, weight);
   }
-
- private:
-  void add(std::string text, bool matters) { found_.push_back({std::move(text), matters}); }
-
-  static std::string percent(double share) {
-    return std::to_string(static_cast<int>(std::lround(100 * share))) + " %";
+  if (by_run.front().size() < least_kernels_of_pace || largest > most_of_one_kernel * all) {
+    return {};
   }
+  std::vector<double> paces;
+  for (auto& run : by_run) paces.push_back(weighted_median(std::move(run)));
+  return paces;
+}
 
-  void each_run(const auto& visit) {
-    for (const auto* runs : {&sides_.a, &sides_.b}) {
-      for (const Run& run : *runs) visit(run);
-    }
+// Judges the step; as such, and at an equal pace if that is known. What the former leaves open, the
+// latter may decide.
+void judge_step(Comparison& sides) {
+  const Question as_such{time_of, &sides.step, 0, sides.rules.threshold};
+  const std::vector<double> pace = paces(sides);
+  if (pace.empty()) return judge(sides, {as_such});
+  std::map<const Run*, double> of_run;
+  std::size_t next = 0;
+  each_run(sides, [&](const Run& run) { of_run[&run] = pace[next++]; });
+  const FigureOf pace_of = [&](const Run& run) { return of_run.at(&run); };
+  sides.pace = measured(sides, pace_of);
+  judge(sides, {{pace_of, &*sides.pace, 0, sides.rules.threshold, nowhere}});
+  if (is_change(sides.pace->verdict)) return judge(sides, {as_such});
+  // Only the time of computing follows the pace.
+  const FigureOf steady = [&](const Run& run) {
+    const double computed = value_in(run.parts, PartName{"compute", ""});
+    return run.time - computed + computed / pace_of(run);
+  };
+  sides.at_equal_pace = measured(sides, steady);
+  judge(sides, {as_such, {steady, &*sides.at_equal_pace, 0, sides.rules.threshold, time_of}});
+  if (sides.step.verdict == Verdict::unknown && is_change(sides.at_equal_pace->verdict)) {
+    sides.step.verdict = sides.at_equal_pace->verdict;
   }
+}
 
-  // What is empty is not known.
-  void facts(std::string_view what, bool matters, const auto& fact) {
-    const Run* first = nullptr;
-    each_run([&](const Run& run) {
-      const std::string value = fact(run);
-      if (value.empty()) return;
-      if (!first) {
-        first = &run;
-      } else if (const std::string before = fact(*first); value != before) {
-        add(std::string(what) + ": " + before + " in " + first->file + ", " + value + " in " +
-                run.file,
-            matters);
-      }
-    });
-  }
-
-  const Comparison& sides_;
-  std::vector<Difference>& found_;
-};
-
-void judge(Comparison& sides, double common) {
+void conclude(Comparison& sides, double common) {
   sides.verdict = sides.step.verdict;
   if (!sides.rules.force) {
     const auto matters = std::ranges::find_if(sides.differences, &Difference::matters);
@@ -257,8 +231,8 @@ void judge(Comparison& sides, double common) {
   const std::size_t runs = std::min(sides.a.size(), sides.b.size());
   if (runs == 1) {
     sides.reason =
-        "a single run does not show how much runs differ; 5 of each side do, or --threshold "
-        "decides";
+        "a single run does not show how much runs differ; 5 of each side do, or --threshold or "
+        "--floor decides";
   } else if (runs < enough_for_statistics) {
     sides.reason = "the runs of a side differ as much as the sides do; 5 of each side show more";
   } else {
@@ -279,15 +253,22 @@ std::string_view verdict_name(Verdict verdict) {
   return "";
 }
 
+bool Comparison::is_worse() const {
+  return verdict == Verdict::slower ||
+         std::ranges::count(checks, Check::Outcome::broken, &Check::outcome) > 0;
+}
+
 Comparison compare(std::vector<Run> a, std::vector<Run> b, const Rules& rules) {
   Comparison sides{.a = std::move(a), .b = std::move(b), .rules = rules};
-  const auto time = [](const Run& run) { return run.time; };
-  sides.step = judged(each(sides.a, time), each(sides.b, time), rules);
+  match_names(sides);
+  sides.step = measured(sides, time_of);
+  judge_step(sides);
   sides.parts = compare_parts(sides);
   sides.kernels = compare_kernels(sides);
   const double common = common_share(sides.kernels);
-  Differences(sides, sides.differences).find(common);
-  judge(sides, common);
+  sides.differences = find_differences(sides, common);
+  conclude(sides, common);
+  sides.checks = check_rules(sides);
   return sides;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -12,8 +11,8 @@
 #include "libprof/base/json_text.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/text.hpp"
+#include "libprof/compare/words.hpp"
 #include "libprof/report/account.hpp"
-#include "libprof/report/number.hpp"
 #include "libprof/report/report_table.hpp"
 
 namespace gpuprof::compare {
@@ -24,24 +23,6 @@ namespace {
 constexpr double least_change_shown = 0.001, least_time_shown = 0.01;
 constexpr std::size_t most_kernels = 20;
 constexpr std::size_t most_name = 300;  // bytes of a kernel's name in Markdown
-
-std::string time_text(double ns) {
-  return report::format_time(static_cast<std::uint64_t>(std::lround(std::max(ns, 0.0))));
-}
-
-std::string change_text(double ns) {
-  const long whole = std::lround(ns);
-  if (whole == 0) return "0";
-  return (whole < 0 ? "-" : "+") + time_text(std::abs(ns));
-}
-
-std::string number(double value, int decimals, bool sign = false) {
-  char text[64];
-  std::snprintf(text, sizeof text, sign ? "%+.*f" : "%.*f", decimals, value);
-  return text;
-}
-
-std::string percent_text(double share) { return number(100 * share, 1, true) + " %"; }
 
 std::string runs_text(const Comparison& sides) {
   const std::size_t a = sides.a.size(), b = sides.b.size();
@@ -71,9 +52,15 @@ std::string state_of(const KernelChange& kernel) {
                                                  : std::string(verdict_name(kernel.time.verdict));
 }
 
+// What follows the kernel's name.
+std::string shape_text_of(const KernelChange& kernel) {
+  if (!kernel.shape_changed()) return "";
+  return printable(" (shape changed: " + kernel.shape_a + " > " + kernel.shape_b + ")");
+}
+
 std::string launches_text(const KernelChange& kernel) {
   const auto text = [](double launches) {
-    return number(launches, launches == std::floor(launches) ? 0 : 1);
+    return number_text(launches, launches == std::floor(launches) ? 0 : 1);
   };
   const std::string a = text(kernel.launches_a), b = text(kernel.launches_b);
   return a == b ? a : a + " > " + b;
@@ -157,7 +144,7 @@ void print_kernels(const Comparison& sides, report::Output& output) {
                                time_text(kernel->time.b),
                                state_of(*kernel),
                                launches_text(*kernel),
-                               printable(kernel->display)};
+                               printable(kernel->display) + shape_text_of(*kernel)};
     table.row(cells);
   }
   if (others.text.empty()) return;
@@ -213,6 +200,24 @@ Json json_of(const Change& change) {
   return json;
 }
 
+// Of a figure that is a share.
+Json shares_of(const Change& change) {
+  return {{"a", change.a},
+          {"b", change.b},
+          {"shift", change.shift},
+          {"p", change.p ? Json(*change.p) : Json()},
+          {"verdict", verdict_name(change.verdict)}};
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json json_of(const Check& check) {
+  constexpr const char* outcomes[]{"kept", "broken", "unknown"};
+  return {{"name", check.name},
+          {"text", check.text},
+          {"outcome", outcomes[static_cast<int>(check.outcome)]}};
+}
+
 Json json_of(const std::vector<Run>& runs) {
   Json json = Json::array();
   for (const Run& run : runs) {
@@ -222,6 +227,7 @@ Json json_of(const std::vector<Run>& runs) {
                     {"cupti", run.cupti},
                     {"processes", run.processes},
                     {"steps", run.steps},
+                    {"memory_peak_bytes", run.memory_peak > 0 ? Json(run.memory_peak) : Json()},
                     {"time_ns", run.time}});
   }
   return json;
@@ -236,17 +242,54 @@ std::string headline(const Comparison& sides) {
   if (!sides.reason.empty()) text += printable(sides.reason) + ". ";
   text += (sides.reason.empty() ? "the " : "The ") + what + " takes " + time_text(step.a) +
           " in A and " + time_text(step.b) + " in B (" +
-          percent_text(step.share(step.difference()));
+          change_share_text(step.share(step.difference()));
   if (step.limits) {
-    text += ", with 95 % confidence " + percent_text(step.share(step.limits->first)) + " to " +
-            percent_text(step.share(step.limits->second));
+    text += ", with 95 % confidence " + change_share_text(step.share(step.limits->first)) + " to " +
+            change_share_text(step.share(step.limits->second));
   }
   return text + "; " + runs_text(sides) + ").";
+}
+
+std::vector<std::string> remarks(const Comparison& sides) {
+  std::vector<std::string> lines;
+  const auto is_change = [](const std::optional<Change>& change) {
+    return change && (change->verdict == Verdict::slower || change->verdict == Verdict::faster);
+  };
+  if (is_change(sides.pace)) {
+    lines.push_back("All kernels run " + change_share_text(sides.pace->share(sides.pace->shift)) +
+                    " longer in B: the GPU's clock may be another.");
+  }
+  // The runs as such decide if they can.
+  if (is_change(sides.at_equal_pace) && sides.step.p && sides.step.verdict != Verdict::same) {
+    const Change& change = *sides.at_equal_pace;
+    std::string text = "At an equal pace of the kernels, which differs between runs: " +
+                       change_share_text(change.share(change.shift));
+    if (change.limits) {
+      text += " (" + change_share_text(change.share(change.limits->first)) + " to " +
+              change_share_text(change.share(change.limits->second)) + ")";
+    }
+    lines.push_back(text + ".");
+  }
+  for (const Check& check : sides.checks) {
+    if (check.outcome == Check::Outcome::kept) continue;
+    const bool broken = check.outcome == Check::Outcome::broken;
+    lines.push_back((broken ? "A rule is broken: " : "A rule is not decided: ") +
+                    printable(check.text) + ".");
+  }
+  double memory_a = 0, memory_b = 0;
+  for (const Run& run : sides.a) memory_a = std::max(memory_a, double(run.memory_peak));
+  for (const Run& run : sides.b) memory_b = std::max(memory_b, double(run.memory_peak));
+  if (memory_a > 0 && memory_b > 0) {
+    lines.push_back("Device memory: at most " + bytes_text(memory_a) + " in A, " +
+                    bytes_text(memory_b) + " in B.");
+  }
+  return lines;
 }
 
 void print_text(const Comparison& sides, std::ostream& out, const report::ReportOptions& options) {
   report::Output output(out, options);
   output.line(headline(sides));
+  for (const std::string& remark : remarks(sides)) output.line(remark);
   output.line("A: " + names_of(sides.a) + "; B: " + names_of(sides.b));
   for (const Difference& difference : sides.differences) {
     output.line("The sides differ: " + printable(difference.text));
@@ -263,6 +306,7 @@ void print_text(const Comparison& sides, std::ostream& out, const report::Report
 void print_markdown(const Comparison& sides, std::ostream& out) {
   out << "### " << headline(sides) << "\n\nA: " << cell(names_of(sides.a))
       << ", B: " << cell(names_of(sides.b)) << "\n";
+  for (const std::string& remark : remarks(sides)) out << "\n" << cell(remark) << "\n";
   for (const Difference& difference : sides.differences) {
     out << "\nThe sides differ: " << cell(difference.text) << "\n";
   }
@@ -273,9 +317,9 @@ void print_markdown(const Comparison& sides, std::ostream& out) {
   out << "\n<details><summary>Kernels</summary>\n\n| Change | A | B | | Launches | Kernel |\n"
          "|---:|---:|---:|---|---:|---|\n";
   for (const KernelChange* kernel : shown) {
-    out << markdown_row(
-        {kernel->time.a, kernel->time.b, {}},
-        state_of(*kernel) + " | " + launches_text(*kernel) + " | " + cell(kernel->display));
+    out << markdown_row({kernel->time.a, kernel->time.b, {}},
+                        state_of(*kernel) + " | " + launches_text(*kernel) + " | " +
+                            cell(kernel->display + shape_text_of(*kernel)));
   }
   if (!others.text.empty()) out << markdown_row(others, " | | " + others.text);
   out << "\n</details>\n";
@@ -292,24 +336,32 @@ void print_json(const Comparison& sides, std::ostream& out) {
   for (const KernelChange& kernel : sides.kernels) {
     Json row{{"name", kernel.name},
              {"launches_a", kernel.launches_a},
-             {"launches_b", kernel.launches_b}};
+             {"launches_b", kernel.launches_b},
+             {"shape_a", text_or_null(kernel.shape_a)},
+             {"shape_b", text_or_null(kernel.shape_b)}};
     row.update(json_of(kernel.time));
     kernels.push_back(std::move(row));
   }
   for (const Difference& difference : sides.differences) {
     differences.push_back({{"text", difference.text}, {"matters", difference.matters}});
   }
-  const Json document{{"version", 1},
-                      {"verdict", verdict_name(sides.verdict)},
-                      {"reason", sides.reason},
-                      {"threshold", sides.rules.threshold},
-                      {"per_step", sides.has_steps()},
-                      {"time", json_of(sides.step)},
-                      {"parts", std::move(parts)},
-                      {"kernels", std::move(kernels)},
-                      {"differences", std::move(differences)},
-                      {"a", json_of(sides.a)},
-                      {"b", json_of(sides.b)}};
+  Json rules = Json::array();
+  for (const Check& check : sides.checks) rules.push_back(json_of(check));
+  const Json document{
+      {"version", 1},
+      {"verdict", verdict_name(sides.verdict)},
+      {"reason", sides.reason},
+      {"threshold", sides.rules.threshold},
+      {"per_step", sides.has_steps()},
+      {"time", json_of(sides.step)},
+      {"pace", sides.pace ? shares_of(*sides.pace) : Json()},
+      {"time_at_equal_pace", sides.at_equal_pace ? json_of(*sides.at_equal_pace) : Json()},
+      {"rules", std::move(rules)},
+      {"parts", std::move(parts)},
+      {"kernels", std::move(kernels)},
+      {"differences", std::move(differences)},
+      {"a", json_of(sides.a)},
+      {"b", json_of(sides.b)}};
   out << json_text(document, 2) << '\n';
 }
 

@@ -1,9 +1,15 @@
 #include "libprof/compare/run.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "libprof/base/crc32c.hpp"
+#include "libprof/base/text.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
@@ -14,6 +20,8 @@ namespace {
 
 // With fewer there is no time between two steps that have warmed up.
 constexpr std::size_t least_steps = 4;
+constexpr std::size_t most_shapes = 4;
+constexpr std::size_t longest_name = 800;  // bytes
 
 void read_facts(store::Database& database, reading::Tables& tables, Run& run) {
   const auto of_run = [&](const char* key) {
@@ -27,6 +35,14 @@ void read_facts(store::Database& database, reading::Tables& tables, Run& run) {
   if (tables.has("PROCESS", "cupti_version")) {
     auto row = database.prepare("SELECT count(*), max(cupti_version) FROM main.PROCESS");
     if (row.step()) run.processes = row.integer(0), run.cupti = row.integer(1);
+  }
+  // Kind 3 is device memory.
+  if (tables.has("MEMORY_MAXIMUM", "bytes")) {
+    run.memory_peak = std::max<std::int64_t>(
+        0, database
+               .integer("SELECT max(bytes) FROM (SELECT sum(CAST(bytes AS REAL)) AS bytes "
+                        "FROM main.MEMORY_MAXIMUM WHERE memoryKind = 3 GROUP BY deviceId)")
+               .value_or(0));
   }
   reading::Names names(database, reading::NameStyle::modern);
   for (const std::int64_t id : names.devices()) {
@@ -84,43 +100,108 @@ Period period_of(store::Database& database, reading::Tables& tables,
   return {};
 }
 
+// Grid and block.
+using Shape = std::array<std::int32_t, 6>;
+
+std::string text_of(const Shape& shape) {
+  const auto size = [&](std::size_t at) {
+    return std::to_string(shape[at]) + "x" + std::to_string(shape[at + 1]) + "x" +
+           std::to_string(shape[at + 2]);
+  };
+  return "grid " + size(0) + ", block " + size(3);
+}
+
+// Launches of a name.
+struct Launches {
+  double time = 0, count = 0;
+  std::vector<Shape> shapes = {};  // one more than most_shapes: there are too many
+
+  void add_shape(const Shape& shape) {
+    // Most kernels have one.
+    if (!shapes.empty() && shapes.back() == shape) return;
+    if (shapes.size() > most_shapes || std::ranges::find(shapes, shape) != shapes.end()) return;
+    shapes.push_back(shape);
+  }
+};
+
+std::string shape_text(std::vector<Shape> shapes) {
+  if (shapes.size() > most_shapes) return "";
+  std::ranges::sort(shapes);
+  return joined(shapes, "; ", text_of);
+}
+
 void read_kernels(store::Database& database, const reading::Window& window, double scale,
                   const std::function<void()>& check, Run& run) {
-  std::unordered_map<std::int32_t, KernelUse> by_name;
+  std::unordered_map<std::int32_t, Launches> by_name;
   store::Snapshot snapshot(database);
   for (const char* table : {"KERNEL", "CONCURRENT_KERNEL"}) {
-    columns::Reader reader(
-        snapshot, {.table = reading::table_name(table), .columns = {"start", "end", "name"}});
+    columns::Reader reader(snapshot, {.table = reading::table_name(table),
+                                      .columns = {"start", "end", "name", "gridX", "gridY", "gridZ",
+                                                  "blockX", "blockY", "blockZ"}});
     reader.read([&](const columns::Chunk& chunk) {
       check();
       const auto start = chunk[0].int64s(), end = chunk[1].int64s();
       const auto name = chunk[2].int32s();
+      std::array<std::span<const std::int32_t>, 6> sizes;
+      for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = chunk[3 + i].int32s();
       for (std::size_t row = 0; row < chunk.rows(); ++row) {
         if (start[row] <= 0 || end[row] < start[row]) {
           ++run.kernels_without_times;
         } else if (!(window.from && start[row] < *window.from) &&
                    !(window.to && start[row] >= *window.to)) {
-          KernelUse& use = by_name[name[row]];
-          use.time += static_cast<double>(end[row] - start[row]) / scale;
-          use.launches += 1 / scale;
+          Launches& launches = by_name[name[row]];
+          launches.time += static_cast<double>(end[row] - start[row]);
+          ++launches.count;
+          Shape shape;
+          for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = sizes[i][row];
+          if (shape[0] > 0) launches.add_shape(shape);
         }
       }
     });
   }
   reading::Names names(database, reading::NameStyle::modern);
   const bool has_short = database.has_column("StringTable", "short");
-  for (const auto& [id, use] : by_name) {
-    KernelUse& sum = run.kernels[names.kernel(id)];
-    sum.time += use.time;
-    sum.launches += use.launches;
+  std::map<std::string, std::vector<Shape>> shapes;
+  for (const auto& [id, launches] : by_name) {
+    const std::string& name = names.kernel(id);
+    KernelUse& sum = run.kernels[name];
+    sum.time += launches.time / scale;
+    sum.launches += launches.count / scale;
+    std::vector<Shape>& all = shapes[name];
+    for (const Shape& shape : launches.shapes) {
+      if (std::ranges::find(all, shape) == all.end()) all.push_back(shape);
+    }
     if (!has_short || !sum.function.empty()) continue;
     auto function = database.prepare("SELECT short FROM main.StringTable WHERE _id_ = ?1");
     function.bind(1, std::int64_t{id});
     if (function.step()) sum.function = function.text(0);
   }
+  for (auto& [name, use] : run.kernels) use.shape = shape_text(shapes[name]);
+}
+
+std::string abridged(std::string_view name) {
+  if (name.size() <= longest_name) return std::string(name);
+  const std::string sum = hexadecimal(crc32c(std::as_bytes(std::span(name))));
+  return without_middle(name, longest_name / 2, longest_name / 4, "..." + sum + "...");
 }
 
 }  // namespace
+
+void abridge_names(Run& run) {
+  if (run.names_abridged) return;
+  run.names_abridged = true;
+  std::map<std::string, KernelUse> kernels;
+  for (auto& [name, use] : run.kernels) {
+    use.function = abridged(use.function);
+    kernels[abridged(name)] = std::move(use);
+  }
+  run.kernels = std::move(kernels);
+}
+
+bool is_idle(const PartName& part) {
+  constexpr std::string_view busy[]{"compute", "communication", "copy", "set"};
+  return std::ranges::find(busy, part.first) == std::end(busy);
+}
 
 Run read_run(store::Database& database, const reading::Filter& window,
              const std::function<void()>& check) {

@@ -16,6 +16,8 @@ struct KernelUse {
   double time = 0;  // ns
   double launches = 0;
   std::string function = {};  // its name alone; empty: the file does not say
+  // "grid 128x1x1, block 256x1x1", several joined by "; ". Empty: not known, or too many.
+  std::string shape = {};
 };
 
 // Class and cause, as in a row of the account.
@@ -32,14 +34,24 @@ struct Run {
   std::int64_t device_count = 0;  // with timed work
   bool lost = false;              // records are missing
   std::int64_t kernels_without_times = 0;
+  std::int64_t memory_peak = 0;  // bytes of device memory, of the fullest device; 0: not recorded
 
   std::int64_t steps = 0;                    // 0: it has none
   double time = 0;                           // ns
   std::map<PartName, double> parts;          // ns; add up to the time
   std::map<std::string, KernelUse> kernels;  // by name
+  double least_kernel = 0;      // kernels of a smaller share of the time may be missing
+  bool names_abridged = false;  // see abridge_names()
 
   bool has_work() const { return device_count > 0; }
 };
+
+// Shortens kernels' names of more than 800 bytes; some have ten thousand. Equal names stay equal,
+// and others different.
+void abridge_names(Run& run);
+
+// Whether the part is one of those in which the GPU was idle.
+bool is_idle(const PartName& part);
 
 // `window` restricts it to a part of the run, which then is one step. Otherwise the steps are those
 // of the view `steps`: from the start of the second, because the first warms up, to the start of

@@ -99,6 +99,11 @@ class Benchmarks(unittest.TestCase):
         self.assertTrue(again.strip())
         self.assertIn(("all", "s of CPU"), figures)
 
+    def test_bench_gate(self):
+        said, figures = self.bench("bench_gate")
+        self.assertIn("3 % in a kernel of a fifth", said)
+        self.assertIn(("5 + 5, one pace, nothing: step called slower", "%"), figures)
+
     def test_bench_intervals(self):
         said, figures = self.bench("bench_intervals", "--intervals", 10000)
         self.assertTrue(said.strip())

@@ -35,11 +35,12 @@ WRITES = {
     "truncate": [["%profile", "--keep", "gpu", "-o", "%out.sqlite"]],
     "finish": [["%profile", "-o", "%out.sqlite"]],
     "report": [["%profile", "--html", "%out.html"]],
+    "baseline": [["add", "name", "%profile", "--dir", "%out"], ["list"]],
     "annotate": [["%profile"]],
     "findings": [["%profile"], ["%profile", "--json", "--explain", "small_grids"]],
 }  # fmt: skip
 # Tests of their own start these with ASan.
-ELSEWHERE = {"sample", "listen", "import", "view", "top", "doctor"}
+ELSEWHERE = {"sample", "listen", "import", "view", "top", "doctor", "bisect"}
 
 
 class EveryCommand(unittest.TestCase):

@@ -173,6 +173,37 @@ class Pytest(ScriptTest):
             database = self.database(self.folder / "kept" / name)
             self.assertEqual(database.count("CONCURRENT_KERNEL"), launches)
 
+    def test_baselines(self):
+        def run(time, *words, code=0):
+            os.environ["KERNEL_NS"] = str(time)
+            self.addCleanup(os.environ.pop, "KERNEL_NS", None)
+            ran = self.run_pytest(
+                """
+                @pytest.mark.parametrize("launches", [2, 3])
+                def test_work(launches):
+                    cuda.fake_kernel_time(ctypes.c_uint64(int(os.environ["KERNEL_NS"])))
+                    cuda.fake_launch(b"kernel", launches)
+                    cuda.fake_synchronize()
+
+                def test_nothing():
+                    pass
+                """,
+                "--gpuprof-against=base", *words)  # fmt: skip
+            self.assertEqual(ran.returncode, code, ran.stdout + ran.stderr)
+            return ran.stdout
+
+        self.assertEqual(run(20_000_000).count("has no baseline"), 2)
+        run(20_000_000, "--gpuprof-update")
+        files = sorted(os.listdir(self.folder / "base"))
+        self.assertEqual(len(files), 2, files)
+        self.assertRegex(files[0], r"^test-test_it-py-test_work-2--[0-9a-f]{8}\.json$")
+        self.assertEqual(run(20_000_000).count("Same: the run takes"), 2)
+        said = run(30_000_000, code=1)
+        self.assertIn("gpuprof: Slower: the run takes 40.000ms in A and 60.000ms in B", said)
+        self.assertIn("2 failed, 1 passed", said)
+        run(30_000_000, "--gpuprof-threshold=60%")
+        self.assertIn("takes a percentage", run(20_000_000, "--gpuprof-threshold=much", code=1))
+
     @unittest.skipIf(ctypes.util.find_library("cuda"), "there is a driver")
     def test_no_driver(self):
         """A test with limits is skipped, including its fixtures; others run, and one message says so."""

@@ -18,6 +18,8 @@ namespace gpuprof::app {
   X(findings_command)       \
   X(diff_command)           \
   X(gate_command)           \
+  X(baseline_command)       \
+  X(bisect_command)         \
   X(memory_command)         \
   X(timeline_command)       \
   X(annotate_command)       \

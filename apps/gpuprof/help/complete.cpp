@@ -44,7 +44,10 @@ Offered offered(const Subcommand& command, const Argument& argument) {
   if (!argument.is_word()) result.names.emplace_back(argument.name);
   if (std::holds_alternative<bool*>(argument.to)) return result;
   const bool list = std::holds_alternative<std::vector<std::string>*>(argument.to);
-  result.argument = list ? "LIST" : argument.placeholder.empty() ? "VALUE" : argument.placeholder;
+  result.argument = argument.several               ? "FILE"
+                    : list                         ? "LIST"
+                    : argument.placeholder.empty() ? "VALUE"
+                                                   : argument.placeholder;
   if (!argument.choices.empty()) {
     result.values = [choices = argument.choices](std::string_view) { return choices; };
   } else if (command.values) {

@@ -30,6 +30,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--gpuprof", nargs="?", const="gpuprof-profiles", metavar="FOLDER",
         help="keep a profile of each test that uses a GPU, in FOLDER (gpuprof-profiles)")  # fmt: skip
     group.addoption(
+        "--gpuprof-against", metavar="FOLDER",
+        help="a test fails if its GPU work takes longer than in its baseline in FOLDER")  # fmt: skip
+    group.addoption(
+        "--gpuprof-update", action="store_true", help="write these baselines instead of comparing"
+    )
+    group.addoption(
+        "--gpuprof-threshold", default="10%", metavar="PERCENT",
+        help="what a test may take longer than in its baseline (10%%)")  # fmt: skip
+    group.addoption(
         "--gpuprof-trace", metavar="LIST", help="what to record, as the program's --trace"
     )
 
@@ -74,6 +83,35 @@ def _measured(run: Run) -> dict[str, float]:
     }
 
 
+def _baseline_name(nodeid: str) -> str:
+    """The name of a test's baseline: gpuprof takes no long ones."""
+    name = re.sub(r"[^A-Za-z0-9_]+", "-", nodeid)
+    return f"test-{name[:80]}-{zlib.crc32(nodeid.encode()):08x}"
+
+
+def _compared(item: pytest.Item, path: str) -> tuple[str, bool]:
+    """What gpuprof gate says about the profile, and whether the test is slower than its baseline."""
+    import subprocess
+
+    from ._library import program
+
+    folder, name = item.config.getoption("--gpuprof-against"), _baseline_name(item.nodeid)
+    if item.config.getoption("--gpuprof-update"):
+        words = ["baseline", "add", name, path, "--replace"]
+    elif os.path.exists(os.path.join(folder, name + ".json")):
+        threshold = item.config.getoption("--gpuprof-threshold")
+        words = ["gate", "--against", name, path, "--threshold", threshold]
+    else:
+        return "it has no baseline: --gpuprof-update writes one", False
+    ran = subprocess.run([program(), *words, "--dir", folder], stdin=subprocess.DEVNULL,
+                         capture_output=True, text=True, errors="replace", check=False)  # fmt: skip
+    said = ran.stdout.split("\n", 1)[0] or ran.stderr.strip()
+    # 1: slower; 3: it cannot be compared.
+    if ran.returncode not in (0, 1, 3):
+        pytest.fail(said, pytrace=False)
+    return said, ran.returncode == 1
+
+
 _WORDS = {
     "max_gpu_ms": "GPUs worked {0:.3f} ms",
     "max_idle": "a GPU was idle for {0:.3f} of its time",
@@ -104,8 +142,9 @@ _warned = False  # warned that no profiles are kept
 @pytest.hookimpl(hookwrapper=True)  # type: ignore[untyped-decorator]
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
     folder = item.config.getoption("--gpuprof")
+    against = item.config.getoption("--gpuprof-against")
     limits = _limits(item)
-    if folder is None and limits is None:
+    if folder is None and limits is None and against is None:
         yield
         return
     if lacks := _driver_lacks():
@@ -131,13 +170,16 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
             outcome = yield
         with t.run as run:
             measured = _measured(run)
-            empty = len(run.gpu_activities) == 0 and len(run.api_calls) == 0
+            idle = len(run.gpu_activities) == 0
+            empty = idle and len(run.api_calls) == 0
+        said, slower = "", False
+        if against is not None and not idle and outcome.excinfo is None:
+            said, slower = _compared(item, path)
         if empty and folder is not None:
             os.unlink(path)
     text = "; ".join(words.format(measured[name]) for name, words in _WORDS.items())
-    item.add_report_section(
-        "call", "gpuprof", text if empty or folder is None else f"{text}\n{path}"
-    )
+    lines = [text, said, "" if empty or folder is None else path]
+    item.add_report_section("call", "gpuprof", "\n".join(filter(None, lines)))
     for name, value in measured.items():
         item.user_properties.append(("gpuprof_" + name[4:], round(value, 6)))
     broken = [
@@ -145,5 +187,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
         for name, limit in (limits or {}).items()
         if limit is not None and measured[name] > limit
     ]
+    if slower:
+        broken.append(f"gpuprof: {said}")
     if broken and outcome.excinfo is None:
         outcome.force_exception(pytest.fail.Exception("\n".join(broken), pytrace=False))

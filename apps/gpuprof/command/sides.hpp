@@ -1,0 +1,44 @@
+// What gpuprof diff and gate have in common: two sides of runs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/gpuprof/command/grammar.hpp"
+#include "libprof/compare/comparison.hpp"
+
+namespace gpuprof::app {
+
+struct SidesArguments {
+  std::vector<std::string> files, others;
+  std::string against, folder, floor;
+  Options window;
+  bool json = false, markdown = false;
+  compare::Rules rules;
+};
+
+void declare_sides(Grammar& grammar, SidesArguments& arguments);
+
+// Appends the runs of a profile, or of a file of runs. Returns the exit code, like with_profile().
+int read_runs(const std::string& file, const reading::Filter& window,
+              std::vector<compare::Run>& runs);
+
+// Appends the runs of the baseline --against.
+void read_baseline(const SidesArguments& arguments, std::vector<compare::Run>& runs);
+
+// Reads the runs that the arguments name. Returns the exit code.
+int read_sides(SidesArguments& arguments, std::vector<compare::Run>& a,
+               std::vector<compare::Run>& b);
+
+// Compares, prints, and returns the exit code.
+int compare_sides(SidesArguments& arguments, std::vector<compare::Run> a,
+                  std::vector<compare::Run> b, compare::Comparison& result);
+
+// For completion.
+std::vector<std::string> sides_values(std::string_view name);
+
+// How it judges, for the help.
+extern const std::string_view how_it_judges;
+
+}  // namespace gpuprof::app
