@@ -127,32 +127,46 @@ class Made:
         )
         return self.database.execute("SELECT max(_id_) FROM StringTable").fetchone()[0]
 
-    def call(self, name, begin, end, domain="runtime"):
+    def call(self, name, begin, end, domain="runtime", **values):
         (cbid,) = self.database.execute(
             "SELECT cbid FROM API_NAME WHERE domain = ? AND (name = ? OR name GLOB ?)",
             (domain, name, name + "_v[0-9]*"),
         ).fetchone()
-        return self.insert(domain.upper(), begin, end, cbid=cbid, returnValue=0)
+        return self.insert(domain.upper(), begin, end, cbid=cbid, returnValue=0, **values)
 
-    def kernel(self, begin, end, name=None, launched=None, **values):
+    def kernel(self, begin, end, name=None, launched=None, thread=None, **values):
         """`launched`: begin and end of the call."""
         if launched:
-            values["correlationId"] = self.call("cudaLaunchKernel", *launched)
+            threads = {"threadId": thread} if thread else {}
+            values["correlationId"] = self.call("cudaLaunchKernel", *launched, **threads)
         if name:
             values["name"] = self.string(name)
         self.insert("CONCURRENT_KERNEL", begin, end, **{"gridX": 10000, "gridY": 1, **values})
 
-    def copy(self, begin, end, kind=HTOD, host=PINNED, asynchronous=True, size=1 << 20):
+    def copy(self, begin, end, kind=HTOD, host=PINNED, asynchronous=True, size=1 << 20,
+             launched=None, **values):  # fmt: skip
         source, target = (host, DEVICE) if kind == HTOD else (DEVICE, host)
+        if launched:
+            values["correlationId"] = self.call("cudaMemcpyAsync", *launched)
         self.insert("MEMCPY", begin, end, copyKind=kind, srcKind=source, dstKind=target,
-                    flags=int(asynchronous), bytes=size)  # fmt: skip
+                    flags=int(asynchronous), bytes=size, **values)  # fmt: skip
 
     def set(self, begin, end):
         self.insert("MEMSET", begin, end, bytes=64, value=0, flags=1, memoryKind=3)
 
-    def wait(self, begin, end):
+    def wait(self, begin, end, kind=3, stream=7):
+        """`kind`: 1 for an event, 3 for the stream, 4 for the context."""
         made = self.call("cudaStreamSynchronize", begin, end)
-        self.insert("SYNCHRONIZATION", begin, end, type=3, streamId=7, correlationId=made)
+        self.insert("SYNCHRONIZATION", begin, end, type=kind, streamId=stream, correlationId=made)
+
+    def event(self, call, stream, recording):
+        """An event that the call recorded."""
+        self.database.execute(
+            f"INSERT INTO {KIND}CUDA_EVENT(correlationId, contextId, streamId, eventId, deviceId, "
+            "deviceTime, cudaEventSyncId, processId) "
+            f"SELECT ?, contextId, ?, 1, 0, 0, ?, processId FROM {KIND}STREAM LIMIT 1",
+            (call, stream, recording),
+        )
 
     def step(self, begin, end, name):
         self.correlation += 1

@@ -15,6 +15,7 @@ namespace gpuprof::app {
   X(query_command)          \
   X(account_command)        \
   X(findings_command)       \
+  X(what_if_command)        \
   X(diff_command)           \
   X(gate_command)           \
   X(memory_command)         \
