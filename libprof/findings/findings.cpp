@@ -72,8 +72,7 @@ class Reading {
     result_.end = relative(accounts_.window.last);
     read_devices();
     if (room_.empty()) return std::move(result_);
-    result_.steps =
-        reading::count_steps(database_, accounts_.window.first, accounts_.window.last);
+    result_.steps = reading::count_steps(database_, accounts_.window.first, accounts_.window.last);
     result_.doubts = find_doubts(database_, result_.steps);
     for (const Rule* rule : rules()) {
       check();

@@ -29,7 +29,7 @@ struct Finding {
   std::int64_t at_most = 0;  // ns; the draws add up to it
   // What the simulated schedule saves, at most that; nullopt: mending it is not simulated.
   std::optional<std::int64_t> simulated = {};
-  double share = 0;          // of the device's time
+  double share = 0;  // of the device's time
   Confidence confidence = Confidence::low;
   std::vector<Draw> draws = {};  // longest first
 };

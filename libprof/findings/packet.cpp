@@ -43,8 +43,7 @@ const Device* busiest(const Findings& findings) {
 }
 
 Json account_json(const Device& device) {
-  std::vector<std::pair<std::string, std::int64_t>> parts(device.parts.begin(),
-                                                          device.parts.end());
+  std::vector<std::pair<std::string, std::int64_t>> parts(device.parts.begin(), device.parts.end());
   std::ranges::stable_sort(parts, std::greater{}, &std::pair<std::string, std::int64_t>::second);
   Json account = Json::array();
   std::int64_t others = 0;

@@ -40,7 +40,7 @@ struct Rule {
   //   what          a text, the StringTable id of a kernel's name, or NULL
   // It may read the tables that statement.hpp describes.
   std::string_view sql;
-  std::string_view bound;   // why no more can be saved
+  std::string_view bound;  // why no more can be saved
   // What mending it changes in the schedule, bits of simulate::Mend; nothing: that cannot be
   // simulated.
   std::uint32_t mends = simulate::nothing;

@@ -9,9 +9,8 @@
 
 namespace gpuprof::findings {
 
-// Fills in Finding::simulated, and Findings::together for devices with several findings of which any
-// is simulated.
-// `check` is called now and then and may throw.
+// Fills in Finding::simulated, and Findings::together for devices with several findings of which
+// any is simulated. `check` is called now and then and may throw.
 void simulate_mending(store::Snapshot& snapshot, const reading::Window& window, Findings& findings,
                       const std::function<void()>& check);
 

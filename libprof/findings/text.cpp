@@ -71,8 +71,7 @@ std::string findings_text(const Findings& findings, const Shown& shown) {
     const Rule& rule = *finding.rule;
     text += '\n' + paragraph(std::to_string(++number) + ". ", rule.title);
     text += paragraph("   ", saving(findings, finding) + simulated_words(finding) +
-                                 "; confidence " +
-                                 std::string(name_of(finding.confidence)));
+                                 "; confidence " + std::string(name_of(finding.confidence)));
     text += draws_text(finding);
     text += paragraph("   Fix: ", rule.fix);
     text += "   " + explaining_command(shown, rule) + '\n';
@@ -114,9 +113,8 @@ std::string explained_text(const Findings& findings, const Rule& rule) {
   for (const Finding& finding : findings.findings) {
     if (finding.rule != &rule) continue;
     text += paragraph("", "Here: " + saving(findings, finding) + " (" +
-                              std::to_string(finding.at_most) + " ns)" +
-                              simulated_words(finding) + "; confidence " +
-                              std::string(name_of(finding.confidence)) + ".");
+                              std::to_string(finding.at_most) + " ns)" + simulated_words(finding) +
+                              "; confidence " + std::string(name_of(finding.confidence)) + ".");
     text += draws_text(finding);
   }
   if (!judgement->abstains.empty()) {

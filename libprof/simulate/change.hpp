@@ -11,10 +11,10 @@ enum Mend : std::uint32_t {
   nothing = 0,
   // The host needs no time for these, where a GPU is idle meanwhile.
   allocating = 1 << 0,
-  loading = 1 << 1,      // of code
-  away = 1 << 2,         // being in no call of CUDA, in gaps longer than 50 us
-  short_gaps = 1 << 3,   // whatever it does in gaps of at most 50 us that began in no wait
-  gaps = 1 << 4,         // whatever it does in a gap
+  loading = 1 << 1,     // of code
+  away = 1 << 2,        // being in no call of CUDA, in gaps longer than 50 us
+  short_gaps = 1 << 3,  // whatever it does in gaps of at most 50 us that began in no wait
+  gaps = 1 << 4,        // whatever it does in a gap
   // The host does not wait for the GPU.
   waits = 1 << 5,
   // Copies between host and device, by how they are made, are in a stream of their own, and the

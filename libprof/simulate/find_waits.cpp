@@ -46,7 +46,7 @@ class FullQueues {
   }
 
   const Read& read_;
-  std::vector<std::uint32_t> places_;             // in the stream, by work
+  std::vector<std::uint32_t> places_;              // in the stream, by work
   std::vector<std::uint32_t> firsts_, by_stream_;  // works by stream
 };
 
@@ -69,9 +69,8 @@ std::vector<Wait> read_waits(const Read& read) {
     const std::uint32_t call = read.calls_of[i];
     if (call == none) continue;
     if (is_waited_for(read, i)) {
-      waits.push_back({.call = call,
-                       .work = i,
-                       .mended_by = simulate::waits | read.schedule.works[i].copied});
+      waits.push_back(
+          {.call = call, .work = i, .mended_by = simulate::waits | read.schedule.works[i].copied});
     } else if (const std::uint32_t over = full.waited_for(i, read.calls[call]); over != none) {
       waits.push_back({.call = call, .work = over});
     }
@@ -115,7 +114,8 @@ class Threads {
       work.anchor = at(launches_[read_.calls_of[i]], work.begin);
     }
     for (Gap& gap : schedule.gaps) {
-      gap.in_wait = is_waiting(schedule.streams[schedule.works[gap.work].stream].process, gap.begin);
+      gap.in_wait =
+          is_waiting(schedule.streams[schedule.works[gap.work].stream].process, gap.begin);
     }
   }
 

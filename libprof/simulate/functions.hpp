@@ -2,12 +2,12 @@
 #pragma once
 
 // Those that are ordered in a stream do not count.
-#define GPUPROF_ALLOCATES                                                                          \
-  "(n.name NOT GLOB '*Async*' AND (n.name GLOB 'cudaMalloc*' OR n.name GLOB 'cudaFree*' OR\n"      \
-  "         n.name GLOB 'cudaHostAlloc*' OR n.name GLOB 'cudaHostRegister*' OR\n"                  \
-  "         n.name GLOB 'cudaHostUnregister*' OR n.name GLOB 'cuMemAlloc*' OR\n"                   \
-  "         n.name GLOB 'cuMemFree*' OR n.name GLOB 'cuMemHostAlloc*' OR\n"                        \
-  "         n.name GLOB 'cuMemHostRegister*' OR n.name GLOB 'cuMemHostUnregister*' OR\n"           \
+#define GPUPROF_ALLOCATES                                                                     \
+  "(n.name NOT GLOB '*Async*' AND (n.name GLOB 'cudaMalloc*' OR n.name GLOB 'cudaFree*' OR\n" \
+  "         n.name GLOB 'cudaHostAlloc*' OR n.name GLOB 'cudaHostRegister*' OR\n"             \
+  "         n.name GLOB 'cudaHostUnregister*' OR n.name GLOB 'cuMemAlloc*' OR\n"              \
+  "         n.name GLOB 'cuMemFree*' OR n.name GLOB 'cuMemHostAlloc*' OR\n"                   \
+  "         n.name GLOB 'cuMemHostRegister*' OR n.name GLOB 'cuMemHostUnregister*' OR\n"      \
   "         n.name GLOB 'cuMemCreate*' OR n.name GLOB 'cuMemMap*' OR n.name GLOB 'cuMemUnmap*'))"
 
 #define GPUPROF_LOADS_CODE                                                                         \

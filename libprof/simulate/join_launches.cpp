@@ -70,8 +70,8 @@ class Latencies {
 
 bool is_waited_for(const Read& read, std::uint32_t work) {
   const Work& copy = read.schedule.works[work];
-  return (copy.copied & (pageable_copies | blocking_copies)) != 0 &&
-         read.calls_of[work] != none && read.calls[read.calls_of[work]].end > copy.begin;
+  return (copy.copied & (pageable_copies | blocking_copies)) != 0 && read.calls_of[work] != none &&
+         read.calls[read.calls_of[work]].end > copy.begin;
 }
 
 void join_launches(Read& read) {

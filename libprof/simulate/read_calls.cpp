@@ -79,8 +79,7 @@ class HostInGaps {
 
 // By device, in time order.
 std::vector<std::vector<std::uint32_t>> longest_gaps(const Schedule& schedule) {
-  std::vector<std::vector<std::uint32_t>> chosen(
-      std::min(schedule.devices.size(), most_devices));
+  std::vector<std::vector<std::uint32_t>> chosen(std::min(schedule.devices.size(), most_devices));
   const auto length = [&](std::uint32_t gap) {
     return schedule.works[schedule.gaps[gap].work].begin - schedule.gaps[gap].begin;
   };
@@ -119,10 +118,9 @@ void read_synchronizations(store::Snapshot& snapshot, Read& read, const Check& c
                                        .type = static_cast<std::int32_t>(type)});
     }
   });
-  columns::Reader events(
-      snapshot, {.table = "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
-                 .columns = {"correlationId", "processId", "contextId", "streamId",
-                             "cudaEventSyncId"}});
+  columns::Reader events(snapshot, {.table = "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+                                    .columns = {"correlationId", "processId", "contextId",
+                                                "streamId", "cudaEventSyncId"}});
   events.read([&](const columns::Chunk& chunk) {
     check();
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
@@ -136,7 +134,7 @@ void read_synchronizations(store::Snapshot& snapshot, Read& read, const Check& c
 }
 
 void read_calls(store::Snapshot& snapshot, Read& read, const Check& check) {
-  compute::CorrelationSet asked_for;
+  compute::CorrelationSet asked_for, known;
   for (const std::int64_t correlation : read.correlations) asked_for.add(correlation);
   for (const Synchronization& each : read.synchronizations) asked_for.add(each.correlation);
   const Functions allocating = functions_that(snapshot.database(), GPUPROF_ALLOCATES);
@@ -145,13 +143,11 @@ void read_calls(store::Snapshot& snapshot, Read& read, const Check& check) {
   for (auto& chosen : longest_gaps(read.schedule)) {
     if (!chosen.empty()) hosts.emplace_back(read.schedule, std::move(chosen));
   }
-  const std::int64_t last =
-      read.schedule.works.empty() ? 0 : read.schedule.works.back().begin;
+  const std::int64_t last = read.schedule.works.empty() ? 0 : read.schedule.works.back().begin;
   for (const auto& [domain, table] : compute::CallTimes::sources) {
     columns::Reader reader(
-        snapshot,
-        {.table = std::string(table),
-         .columns = {"correlationId", "start", "end", "processId", "threadId", "cbid"}});
+        snapshot, {.table = std::string(table),
+                   .columns = {"correlationId", "start", "end", "processId", "threadId", "cbid"}});
     reader.read([&, domain = domain](const columns::Chunk& chunk) {
       check();
       const auto correlation = chunk[0].int64s(), begin = chunk[1].int64s(),
@@ -175,6 +171,8 @@ void read_calls(store::Snapshot& snapshot, Read& read, const Check& check) {
                    allocates, loads);
         }
         if (correlation[row] == 0 || !asked_for.contains(correlation[row])) continue;
+        if (!known.is_full() && known.contains(correlation[row])) continue;
+        known.add(correlation[row]);
         const std::uint32_t its_thread = read.threads.of({process[row], thread[row]});
         if (its_thread == read.process_of.size()) {
           read.process_of.push_back(read.processes.of(process[row]));

@@ -111,8 +111,8 @@ void read_calls(store::Snapshot& snapshot, Read& read, const Check& check);
 void join_launches(Read& read);
 void find_waits(Read& read);
 
-// Whether the call that asked for a copy waited for it, or, if the memory is pageable, until most of
-// it was done.
+// Whether the call that asked for a copy waited for it, or, if the memory is pageable, until most
+// of it was done.
 bool is_waited_for(const Read& read, std::uint32_t work);
 // Of the works of a stream up to this one, the latest that was launched before a time and over by
 // another; `none` also if it is thousands of works earlier.

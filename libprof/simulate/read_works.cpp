@@ -140,8 +140,7 @@ void read_stream_flags(store::Snapshot& snapshot, Read& read, const Check& check
   reader.read([&](const columns::Chunk& chunk) {
     check();
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
-      const std::int64_t stream =
-          whole(chunk[1], row) << 32 | (whole(chunk[2], row) & 0xffffffff);
+      const std::int64_t stream = whole(chunk[1], row) << 32 | (whole(chunk[2], row) & 0xffffffff);
       const std::uint32_t number = read.streams.find({whole(chunk[0], row), stream});
       if (number != none) flags[number] = whole(chunk[3], row);
     }
@@ -149,7 +148,8 @@ void read_stream_flags(store::Snapshot& snapshot, Read& read, const Check& check
   // Two queues for each context with both kinds: of the default stream, and of all of these.
   std::unordered_map<std::uint32_t, std::uint32_t> kinds;  // by context
   for (std::size_t i = 0; i < flags.size(); ++i) {
-    kinds[read.context_of[i]] |= (flags[i] == blocks ? 1U : 0U) | (flags[i] == is_default ? 2U : 0U);
+    kinds[read.context_of[i]] |=
+        (flags[i] == blocks ? 1U : 0U) | (flags[i] == is_default ? 2U : 0U);
   }
   std::unordered_map<std::uint32_t, std::uint32_t> queues;
   for (std::size_t i = 0; i < flags.size(); ++i) {

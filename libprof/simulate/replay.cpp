@@ -221,8 +221,7 @@ class Replay {
     if (device.before) begin = now_begin = *schedule_.from;
     std::int64_t end = extent.last_end, now_end = std::max(extent.now_end, now_begin);
     if (!extent.until_the_end && idle_at_the_end) {
-      const std::int64_t earlier =
-          schedule_.works[device.after].begin - begins_[device.after];
+      const std::int64_t earlier = schedule_.works[device.after].begin - begins_[device.after];
       end = *schedule_.to;
       now_end = std::max(now_end, end - earlier);
     }
@@ -235,7 +234,7 @@ class Replay {
   const Change& change_;
   Cuts cuts_;
   std::vector<Queue> queues_;
-  std::vector<std::uint32_t> latest_;  // work of a stream
+  std::vector<std::uint32_t> latest_;        // work of a stream
   std::vector<std::int64_t> begins_, ends_;  // of the works now
   std::vector<std::int64_t> anchors_;        // their ends now
   std::size_t next_anchor_ = 1, next_event_ = 0, next_copy_ = 0;

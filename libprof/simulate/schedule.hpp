@@ -48,7 +48,7 @@ struct Anchor {
   std::int64_t other_time = 0;  // when the other thread was last seen
   std::uint32_t previous = 0;   // of the thread; 0: the begin of time
   std::uint32_t other = none;   // the other thread's anchor then; none: this is no such thread
-  std::uint32_t process = 0;                    // as of streams
+  std::uint32_t process = 0;    // as of streams
   std::uint32_t first_target = 0, targets = 0;  // the work that was waited for
   std::uint32_t mended_by = 0;
 };

@@ -64,9 +64,10 @@ std::vector<std::string> change_words(const Question& question) {
     std::string times = report::format_fixed(each.times, 3);
     while (times.ends_with('0')) times.pop_back();
     if (times.ends_with('.')) times.pop_back();
-    words.push_back("Kernels that match " + printable(each.expression) + ", " +
-                    (each.launches == 1 ? "1 launch" : std::to_string(each.launches) + " launches") +
-                    ", are " + times + " times as fast.");
+    words.push_back(
+        "Kernels that match " + printable(each.expression) + ", " +
+        (each.launches == 1 ? "1 launch" : std::to_string(each.launches) + " launches") + ", are " +
+        times + " times as fast.");
   }
   constexpr std::pair<std::uint32_t, std::string_view> mends[]{
       {gaps, "The host needs no time while the GPU is idle."},
@@ -124,10 +125,10 @@ std::string what_if_text(const WhatIf& result) {
                                : "the time from its first work to its last";
   for (const WhatIf::Device& device : result.devices) {
     const DeviceOutcome& time = device.time;
-    text += '\n' + printable(device.name) + ", " + what + ":\n" +
-            "  before  " + time_words(time.before) + "\n  after   " + time_words(time.after) +
-            "\n  saved   " + time_words(time.saved()) + ", " +
-            report::format_percent(100 * share_of(time)) + " of the time before\n";
+    text += '\n' + printable(device.name) + ", " + what + ":\n" + "  before  " +
+            time_words(time.before) + "\n  after   " + time_words(time.after) + "\n  saved   " +
+            time_words(time.saved()) + ", " + report::format_percent(100 * share_of(time)) +
+            " of the time before\n";
   }
   if (result.judged.of_steps) text += "\n--from 0 simulates the whole run.\n";
   return text;
@@ -140,9 +141,8 @@ std::string what_if_json(const WhatIf& result) {
   };
   Json kernels = Json::array(), devices = Json::array();
   for (const FasterKernels& each : result.question.kernels) {
-    kernels.push_back({{"regex", each.expression},
-                       {"times_as_fast", each.times},
-                       {"launches", each.launches}});
+    kernels.push_back(
+        {{"regex", each.expression}, {"times_as_fast", each.times}, {"launches", each.launches}});
   }
   for (const WhatIf::Device& device : result.devices) {
     devices.push_back({{"device_id", device.time.id},

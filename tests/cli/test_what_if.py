@@ -53,7 +53,9 @@ class Recorded(WhatIfTest):
                     times = [(each["device_id"], each["time_ns"])
                              for each in self.findings(path, *window)["devices"]]  # fmt: skip
                     found = self.ask(path, *window)["devices"]
-                    self.assertEqual([(each["device_id"], each["before_ns"]) for each in found], times)
+                    self.assertEqual(
+                        [(each["device_id"], each["before_ns"]) for each in found], times
+                    )
                     self.assertEqual({each["saved_ns"] for each in found} - {0}, set())
                     for each in self.ask(path, *window, *CHANGES)["devices"]:
                         self.assertGreaterEqual(each["saved_ns"], 0)
@@ -350,7 +352,9 @@ class ForgedProfiles(WhatIfTest):
         with contextlib.closing(sqlite3.connect(path)) as database, database:
             database.execute(f"UPDATE {KIND}DEVICE SET name = (SELECT max(_id_) FROM StringTable)")
             for column in ("value", "demangled", "short"):
-                database.execute(f"UPDATE StringTable SET {column} = char(27) || '[2J' || char(8238)")
+                database.execute(
+                    f"UPDATE StringTable SET {column} = char(27) || '[2J' || char(8238)"
+                )
         for words in ((), ("--json",), ("--kernel", r"\x1b=2x")):
             ran = gpuprof("what-if", path, *words)
             self.assertEqual(ran.returncode, 0, ran.stderr)

@@ -29,9 +29,11 @@ simulate::FasterKernels faster_kernels(const std::string& word) {
       return {.expression = word.substr(0, sign), .times = *number};
     }
   }
-  throw Error("--kernel takes a regular expression and how many times as fast such kernels are, "
-              "from 1 on, not " + word,
-              "for example --kernel gemm=2x", ExitCode::bad_option);
+  throw Error(
+      "--kernel takes a regular expression and how many times as fast such kernels are, "
+      "from 1 on, not " +
+          word,
+      "for example --kernel gemm=2x", ExitCode::bad_option);
 }
 
 simulate::Question question_of(const WhatIfArguments& arguments) {
