@@ -92,6 +92,7 @@ void join_launches(Read& read) {
     const bool waited_for = is_waited_for(read, i);
     latencies.add(work, waited_for, work.begin - (waited_for ? call.begin : call.end));
   }
+  read.correlations = {};
   latencies.finish();
   for (std::uint32_t i = 0; i < count; ++i) {
     Work& work = schedule.works[i];

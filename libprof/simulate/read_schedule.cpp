@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "libprof/simulate/waits.hpp"
+
 namespace gpuprof::simulate {
 
 const Call* Read::find_call(std::int64_t correlation) const {
@@ -57,7 +59,8 @@ Schedule read_schedule(store::Snapshot& snapshot, std::optional<std::int64_t> fr
   read_synchronizations(snapshot, read, check);
   read_calls(snapshot, read, check);
   join_launches(read);
-  find_waits(read);
+  const std::vector<Wait> waits = read_waits(read);
+  find_targets(read, waits, find_anchors(read, waits));
   number_processes(read);
   return std::move(read.schedule);
 }

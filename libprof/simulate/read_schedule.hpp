@@ -109,7 +109,6 @@ void read_synchronizations(store::Snapshot& snapshot, Read& read, const Check& c
 // Also the calls in the longest gaps.
 void read_calls(store::Snapshot& snapshot, Read& read, const Check& check);
 void join_launches(Read& read);
-void find_waits(Read& read);
 
 // Whether the call that asked for a copy waited for it, or, if the memory is pageable, until most
 // of it was done.

@@ -14,6 +14,7 @@ PRINTS = {
     "query": [[], ["top_kernels"], ["kernels", "--csv"], ["kernels", "--json"],
               ["kernels", "--markdown"]],
     "account": [[], ["--json"], ["--csv"]],
+    "what-if": [["--no-gaps"], ["--no-waits", "--json"]],
     "diff": [["run.sqlite"], ["run.sqlite", "--json"], ["run.sqlite", "--markdown"]],
     "gate": [["run.sqlite"]],
     "memory": [[], ["--json"], ["--csv"], ["--timeline"], ["--leaks", "--by", "nvtx"]],

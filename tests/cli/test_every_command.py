@@ -36,7 +36,8 @@ WRITES = {
     "finish": [["%profile", "-o", "%out.sqlite"]],
     "report": [["%profile", "--html", "%out.html"]],
     "annotate": [["%profile"]],
-    "findings": [["%profile"], ["%profile", "--json", "--explain", "small_grids"]],
+    "findings": [["%profile"], ["%profile", "--json", "--explain", "small_grids"],
+                 ["%profile", "--packet"]],
 }  # fmt: skip
 # Tests of their own start these with ASan.
 ELSEWHERE = {"sample", "listen", "import", "view", "top", "doctor"}

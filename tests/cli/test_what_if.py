@@ -12,7 +12,18 @@ import subprocess
 import unittest
 
 from builds import asan, load_tests  # noqa: F401
-from test_findings import CAPTURES, DTOH, GPUPROF, KIND, PAGEABLE, US, FindingsTest, Made, gpuprof
+from test_findings import (
+    CAPTURES,
+    DTOH,
+    GPUPROF,
+    KIND,
+    PAGEABLE,
+    SOURCE,
+    US,
+    FindingsTest,
+    Made,
+    gpuprof,
+)
 
 CHANGES = "--no-gaps", "--overlap-copies", "--no-copies", "--no-waits"
 
@@ -80,6 +91,12 @@ class Recorded(WhatIfTest):
         text = gpuprof("what-if", path, "--from", "0", "--kernel", "gemm=2x").stdout
         self.assertIn(f"Kernels that match gemm, {kernels[0]['launches']} launches, are 2 times as "
                       "fast.\n", text)  # fmt: skip
+
+    def test_text(self):
+        ran = gpuprof("what-if", self.replayed("vector_add"), "--overlap-copies", "--kernel",
+                      "vector_add=2x")  # fmt: skip
+        page = (SOURCE / "docs/what-if.md").read_text(encoding="utf-8")
+        self.assertIn(f"```text\n{ran.stdout}```\n", page)
 
     def test_wrong_words(self):
         path = self.replayed("torch_step")
