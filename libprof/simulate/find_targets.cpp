@@ -56,7 +56,9 @@ class Targets {
     std::uint32_t synchronization = 0;
   };
   static constexpr std::int64_t not_collected = UINT32_MAX;  // recording
-  static constexpr std::size_t most_streams = 64;  // in which unrecorded causes are looked for
+  // Where unrecorded causes are looked for: the last works of that number of streams.
+  static constexpr std::size_t most_streams = 32;
+  static constexpr std::uint32_t most_works = 32;
 
   void read_events() {
     for (std::uint32_t i = 0; i < read_.synchronizations.size(); ++i) {
@@ -130,7 +132,8 @@ class Targets {
     std::int64_t latest = std::max(begin, end - longest_reaction);
     for (const std::uint32_t stream : candidates) {
       if (stream == without) continue;
-      const std::uint32_t work = find_before(read_, streams_[stream].latest, launched_before, end);
+      const std::uint32_t work =
+          find_before(read_, streams_[stream].latest, launched_before, end, most_works);
       if (work == none || read_.schedule.works[work].end <= latest) continue;
       cause = work;
       latest = read_.schedule.works[work].end;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "libprof/read/steps_window.hpp"
 #include "libprof/simulate/functions.hpp"
 
 namespace gpuprof::simulate {
@@ -12,16 +13,18 @@ namespace {
 // Devices whose gaps are looked at; more have only forged files.
 constexpr std::size_t most_devices = 64;
 
+// Empty if the file does not have such a table.
 std::unordered_set<std::int64_t> functions_that(store::Database& database,
                                                 const std::string& condition) {
   std::unordered_set<std::int64_t> functions;
-  if (!database.has_column("API_NAME", "cbid") || !database.has_column("API_NAME", "domain")) {
-    return functions;
-  }
-  auto rows =
-      database.prepare("SELECT n.domain = 'driver', n.cbid FROM API_NAME AS n WHERE " + condition);
-  while (rows.step()) {
-    functions.insert(compute::function_number(rows.integer(0) != 0, rows.integer(1)));
+  try {
+    auto rows = database.prepare("SELECT n.domain = 'driver', n.cbid FROM API_NAME AS n WHERE " +
+                                 condition);
+    while (rows.step()) {
+      functions.insert(compute::function_number(rows.integer(0) != 0, rows.integer(1)));
+    }
+  } catch (const store::DatabaseError& error) {
+    if (!reading::is_of_content(error)) throw;
   }
   return functions;
 }

@@ -114,8 +114,8 @@ void join_launches(Read& read);
 // of it was done.
 bool is_waited_for(const Read& read, std::uint32_t work);
 // Of the works of a stream up to this one, the latest that was launched before a time and over by
-// another; `none` also if it is thousands of works earlier.
+// another; `none` also if it is not among the last `most`.
 std::uint32_t find_before(const Read& read, std::uint32_t work, std::int64_t launched_before,
-                          std::int64_t over_by);
+                          std::int64_t over_by, std::uint32_t most = 2 * full_queue);
 
 }  // namespace gpuprof::simulate

@@ -381,6 +381,8 @@ class ForgedProfiles(WhatIfTest):
         for table in ("API_NAME", "STEP", KIND + "RUNTIME", KIND + "SYNCHRONIZATION", KIND + "STREAM",
                       KIND + "CUDA_EVENT", KIND + "CONCURRENT_KERNEL"):  # fmt: skip
             for other in (f"CREATE TABLE {table}(other)",
+                          f"CREATE VIEW {table} AS SELECT abs(-9223372036854775807 - 1) AS cbid, "
+                          "'x' AS domain, 'x' AS name",
                           f"CREATE VIEW {table} AS SELECT randomblob(9) AS other"):  # fmt: skip
                 with self.subTest(other):
                     path = self.folder / "other.sqlite"
