@@ -1,6 +1,7 @@
 #include "libprof/report/account.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <string_view>
@@ -33,6 +34,38 @@ AccountRow row_of(const compute::AccountPart& part, reading::Names& names) {
   return row;
 }
 
+// The GPU was idle between works.
+bool is_gap(const AccountRow& row) {
+  return !is_work(row) && row.what != "before" && row.what != "after";
+}
+
+std::string gap_words(const AccountRow& row) {
+  if (row.what == "no call") return "the host in no call of CUDA";
+  if (row.what == "unknown") return "the host's calls not recorded";
+  if (row.what == "short gap") return "in short gaps";
+  return "the host in " + (row.cause.empty() ? "other calls" : row.cause);
+}
+
+std::string share_words(std::int64_t part, std::int64_t whole) {
+  const double percent = 100 * static_cast<double>(part) / static_cast<double>(whole);
+  if (part > 0 && percent < 0.1) return "less than 0.1 %";
+  if (part < whole && percent > 99.9) return "more than 99.9 %";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", percent);
+  return text;
+}
+
+template <class Counts>
+std::int64_t time_of(const GpuAccount& gpu, const Counts& counts) {
+  std::int64_t time = 0;
+  for (const AccountRow& row : gpu.rows) time += counts(row) ? row.duration : 0;
+  return time;
+}
+
+std::int64_t computed(const GpuAccount& gpu) {
+  return time_of(gpu, [](const AccountRow& row) { return row.what == "compute"; });
+}
+
 double percent_of(const AccountRow& row, const TimeAccount& account) {
   return 100 * static_cast<double>(row.duration) / static_cast<double>(account.time);
 }
@@ -56,6 +89,41 @@ void print_keyed(const TimeAccount& account, Output& output) {
   }
 }
 
+// Rows of one GPU, as text. What is left out is summed up in a last row.
+class GpuText {
+ public:
+  GpuText(const TimeAccount& account, Output& output)
+      : account_(account),
+        table_(output, "account",
+               {{.heading = "Share", .width = 9, .quantity = Quantity::percent},
+                {.heading = "Time", .width = 11, .quantity = Quantity::time},
+                {.heading = "Intervals", .width = 11, .quantity = Quantity::count},
+                {.heading = "The GPU"}}) {}
+
+  void print(const AccountRow& row) { print(row, words_of(row)); }
+  void leave_out(const AccountRow& row) {
+    others_.duration += row.duration;
+    ++left_out_;
+  }
+  void print_others(std::string_view did, std::string_view what) {
+    if (left_out_ > 0) print(others_, std::string(did) + count_of(left_out_, what));
+  }
+  void print_sum() { print(all_, "in all"); }
+
+ private:
+  void print(const AccountRow& row, const std::string& words) {
+    const Cell cells[]{percent_of(row, account_), row.duration,
+                       row.intervals > 0 ? Cell(row.intervals) : Cell(), words};
+    table_.row(cells);
+    all_.duration += row.duration;
+  }
+
+  const TimeAccount& account_;
+  Table table_;
+  AccountRow all_, others_;
+  std::int64_t left_out_ = 0;
+};
+
 // Text sums up the functions in which the host was for less than this.
 constexpr double least_percent_of_a_call = 0.1;
 
@@ -68,48 +136,90 @@ void print_text(const TimeAccount& account, Output& output) {
     if (&gpu != account.gpus.data()) output.line();
     output.line(gpu.name + ", " + format_time(static_cast<std::uint64_t>(account.time)) + " from " +
                 format_moment(account.begin) + " on:");
-    Table table(output, "account",
-                {{.heading = "Share", .width = 9, .quantity = Quantity::percent},
-                 {.heading = "Time", .width = 11, .quantity = Quantity::time},
-                 {.heading = "Intervals", .width = 11, .quantity = Quantity::count},
-                 {.heading = "The GPU"}});
-    const auto print = [&](const AccountRow& row, const std::string& words) {
-      const Cell cells[]{percent_of(row, account), row.duration,
-                         row.intervals > 0 ? Cell(row.intervals) : Cell(), words};
-      table.row(cells);
-    };
-    AccountRow all, others;
-    std::int64_t functions = 0;
+    GpuText text(account, output);
     for (const AccountRow& row : gpu.rows) {
-      all.duration += row.duration;
-      if (row.what != "call" || percent_of(row, account) >= least_percent_of_a_call) {
-        print(row, words_of(row));
-        continue;
-      }
-      others.duration += row.duration;
-      ++functions;
+      const bool is_short =
+          row.what == "call" && percent_of(row, account) < least_percent_of_a_call;
+      is_short ? text.leave_out(row) : text.print(row);
     }
-    if (functions > 0) {
-      print(others, "was idle, the host in " + count_of(functions, "other function"));
-    }
-    print(all, "in all");
+    text.print_others("was idle, the host in ", "other function");
+    text.print_sum();
   }
 }
 
+// Of a call the function, as in HostCall; nullopt: no class of ours.
+std::optional<compute::AccountPart> part_of(store::Statement& row) {
+  static constexpr std::string_view classes[] = {"compute", "communication", "copy",    "set",
+                                                 "call",    "no call",       "unknown", "short gap",
+                                                 "before",  "after"};
+  const auto known = std::ranges::find(classes, row.text(1));
+  if (known == std::end(classes) || row.integer(4) < 0) return std::nullopt;
+  const std::int64_t cause = row.integer(3);
+  const bool in_function = *known == "call" && cause != 0;
+  return compute::AccountPart{
+      .what = *known,
+      .cause = in_function ? compute::function_number(row.text(2) == "driver", cause) : cause,
+      .duration = row.integer(4),
+      .intervals = row.integer(5)};
+}
+
+// A function may have several numbers: cuDeviceGetUuid and cuDeviceGetUuid_v2.
+std::vector<AccountRow> rows_of(std::span<const compute::AccountPart> parts,
+                                reading::Names& names) {
+  std::map<std::pair<std::string, std::string>, AccountRow> by_name;
+  for (const compute::AccountPart& part : parts) {
+    AccountRow row = row_of(part, names);
+    AccountRow& sum = by_name[{row.what, row.cause}];
+    row.duration = saturating_add(row.duration, sum.duration);
+    row.intervals = saturating_add(row.intervals, sum.intervals);
+    sum = std::move(row);
+  }
+  std::vector<AccountRow> rows;
+  for (auto& [name, row] : by_name) rows.push_back(std::move(row));
+  std::ranges::stable_sort(rows, std::greater{}, &AccountRow::duration);
+  return rows;
+}
+
 }  // namespace
+
+bool is_work(const AccountRow& row) {
+  return row.what == "compute" || row.what == "communication" || row.what == "copy" ||
+         row.what == "set";
+}
 
 std::string words_of(const AccountRow& row) {
   if (row.what == "compute") return "computed";
   if (row.what == "communication") return "communicated only";
   if (row.what == "copy") return "copied only, " + row.cause;
   if (row.what == "set") return "set memory only";
-  if (row.what == "call") {
-    return "was idle, the host in " + (row.cause.empty() ? "other calls" : row.cause);
-  }
-  if (row.what == "no call") return "was idle, the host in no call of CUDA";
   if (row.what == "unknown") return "was idle, the host's calls were not recorded";
-  if (row.what == "short gap") return "was idle, in short gaps";
+  if (is_gap(row)) return "was idle, " + gap_words(row);
   return "was idle " + row.what + " its " + (row.what == "before" ? "first" : "last") + " work";
+}
+
+std::string verdict_of(const TimeAccount& account) {
+  const GpuAccount* gpu = nullptr;
+  for (const GpuAccount& each : account.gpus) {
+    if (!gpu || computed(each) < computed(*gpu)) gpu = &each;
+  }
+  const std::int64_t span = gpu ? time_of(*gpu,
+                                          [](const AccountRow& row) {
+                                            return row.what != "before" && row.what != "after";
+                                          })
+                                : 0;
+  if (span == 0) return "";
+  const auto share = [&](std::int64_t time) { return share_words(time, span); };
+  std::string text = "Of the " + format_time(static_cast<std::uint64_t>(span)) +
+                     " from its first work to its last, " + gpu->name + " computed in " +
+                     share(computed(*gpu));
+  if (account.gpus.size() > 1) {
+    text += ", least of " + std::to_string(account.gpus.size()) + " GPUs";
+  }
+  text += " and was idle in " + share(time_of(*gpu, is_gap));
+  const auto most = std::ranges::find_if(gpu->rows, is_gap);  // the longest comes first
+  if (most == gpu->rows.end()) return text + ".";
+  return text + ", for the most part " + (most->what == "short gap" ? "" : "with ") +
+         gap_words(*most) + " (" + share(most->duration) + ").";
 }
 
 TimeAccount read_account(store::Database& database, const reading::Moment& from,
@@ -135,20 +245,58 @@ TimeAccount read_account(store::Database& database, const reading::Window& windo
   account.time = accounts.window.length();
   reading::Names names(database, reading::NameStyle::compatible);
   for (const auto& [id, parts] : accounts.devices) {
-    GpuAccount& gpu = account.gpus.emplace_back(GpuAccount{.id = id, .name = names.device(id)});
-    // A function may have several numbers: cuDeviceGetUuid and cuDeviceGetUuid_v2.
-    std::map<std::pair<std::string, std::string>, AccountRow> by_name;
-    for (const compute::AccountPart& part : parts) {
-      AccountRow row = row_of(part, names);
-      AccountRow& sum = by_name[{row.what, row.cause}];
-      row.duration += sum.duration;
-      row.intervals += sum.intervals;
-      sum = std::move(row);
-    }
-    for (auto& [name, row] : by_name) gpu.rows.push_back(std::move(row));
-    std::ranges::stable_sort(gpu.rows, std::greater{}, &AccountRow::duration);
+    account.gpus.push_back({.id = id, .name = names.device(id), .rows = rows_of(parts, names)});
   }
   return account;
+}
+
+std::optional<TimeAccount> stored_account(store::Database& database) {
+  reading::Tables tables(database);
+  for (const char* column : {"deviceId", "class", "domain", "cause", "duration", "intervals"}) {
+    if (!tables.has("DEVICE_ACCOUNT", column)) return std::nullopt;
+  }
+  std::map<std::int64_t, std::vector<compute::AccountPart>> devices;
+  auto rows = database.prepare(
+      "SELECT deviceId, class, domain, cause, duration, intervals FROM main.DEVICE_ACCOUNT");
+  while (rows.step()) {
+    const auto part = part_of(rows);
+    if (!part) return std::nullopt;
+    devices[rows.integer(0)].push_back(*part);
+  }
+  TimeAccount account;
+  reading::Names names(database, reading::NameStyle::compatible);
+  for (const auto& [id, parts] : devices) {
+    std::int64_t time = 0;
+    for (const auto& part : parts) time = saturating_add(time, part.duration);
+    if (account.gpus.empty()) account.time = time;
+    if (time != account.time) return std::nullopt;
+    account.gpus.push_back({.id = id, .name = names.device(id), .rows = rows_of(parts, names)});
+  }
+  if (account.time == 0) return std::nullopt;
+  return account;
+}
+
+void print_account_briefly(const TimeAccount& account, Output& output) {
+  constexpr std::size_t most_gpus = 4, most_rows = 4;  // rows other than computing
+  for (std::size_t i = 0; i < std::min(account.gpus.size(), most_gpus); ++i) {
+    const GpuAccount& gpu = account.gpus[i];
+    output.heading(gpu.name + ": where the " +
+                   format_time(static_cast<std::uint64_t>(account.time)) + " of the run went");
+    GpuText text(account, output);
+    std::size_t printed = 0;
+    for (const AccountRow& row : gpu.rows) {
+      const bool prints = row.what == "compute" || printed < most_rows;
+      printed += prints && row.what != "compute";
+      prints ? text.print(row) : text.leave_out(row);
+    }
+    text.print_others("spent on ", "smaller part");
+    output.line();
+  }
+  if (account.gpus.size() > most_gpus) {
+    output.line(count_of(static_cast<std::int64_t>(account.gpus.size() - most_gpus), "more GPU") +
+                ": gpuprof account FILE");
+    output.line();
+  }
 }
 
 void print_account(const TimeAccount& account, std::ostream& out, const ReportOptions& options) {

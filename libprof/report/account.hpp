@@ -1,14 +1,16 @@
-// Where the time of each GPU went. For gpuprof account and the viewer.
+// Where the time of each GPU went. For gpuprof account, the summary and the viewer.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "libprof/read/window.hpp"
 #include "libprof/report/options.hpp"
+#include "libprof/report/output.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::report {
@@ -19,6 +21,9 @@ struct AccountRow {
   std::int64_t duration = 0;  // ns
   std::int64_t intervals = 0;
 };
+
+// The GPU was at work.
+bool is_work(const AccountRow& row);
 
 struct GpuAccount {
   std::int64_t id = 0;
@@ -40,9 +45,20 @@ TimeAccount read_account(store::Database& database, const reading::Moment& from,
 TimeAccount read_account(store::Database& database, const reading::Window& window,
                          const std::function<void()>& check);
 
+// That of the run as it was stored when the run ended, without `begin`; nullopt: the file has none,
+// or a wrong one.
+std::optional<TimeAccount> stored_account(store::Database& database);
+
+// One sentence about the GPU that computed least: "Of the 3.75s from its first work to its last,
+// NVIDIA H200 (0) computed in 12.5 % and was idle in 80.2 %, for the most part with the host in no
+// call of CUDA (75.1 %)." Empty: no GPU had work.
+std::string verdict_of(const TimeAccount& account);
+
 // What the GPU did, as what follows its name: "was idle, the host in cudaFree".
 std::string words_of(const AccountRow& row);
 
 void print_account(const TimeAccount& account, std::ostream& out, const ReportOptions& options);
+// Computing, the largest other parts and the sum of the rest, for the first GPUs.
+void print_account_briefly(const TimeAccount& account, Output& output);
 
 }  // namespace gpuprof::report

@@ -44,6 +44,7 @@ struct ReportOptions {
   Filter filter = {};
   std::string prefix = "======== ";  // before headings and warnings; "==pid== " in live runs
   bool terminal = false;             // enables color and progress
+  bool for_a_person = false;         // on any terminal: the summary begins with the account
   bool blocks = false;               // charts use Unicode block elements, otherwise ASCII
   bool source = false;               // --source: print lines of source files named by the profile
   std::string source_root = {};      // … only files below this folder; empty: by full path

@@ -1,4 +1,5 @@
 """scripts/faults: each way of dying or misbehaving does what docs/reliability.md says."""
+# ctest-labels: plain
 
 import os
 import pathlib

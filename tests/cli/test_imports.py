@@ -4,7 +4,6 @@
 import json
 import os
 import pathlib
-import pty
 import re
 import signal
 import sqlite3
@@ -14,6 +13,7 @@ import unittest
 
 from command_line import SOURCE, CommandLine
 from fake_run import GPUPROF
+from terminal import on_a_terminal
 
 
 class Output(CommandLine):
@@ -165,24 +165,12 @@ class Output(CommandLine):
         self.assertEqual((self.folder / "log.json").read_text(), ran.stdout)
 
     def on_a_terminal(self, **environment):
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen(
-            [GPUPROF, "-i", "db.sqlite"], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=theirs,
+        code, text = on_a_terminal(
+            [GPUPROF, "-i", "db.sqlite"], cwd=self.folder,
             env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, **environment},
         )  # fmt: skip
-        os.close(theirs)
-        text = b""
-        while True:
-            try:
-                part = os.read(ours, 65536)
-            except OSError:
-                break
-            if not part:
-                break
-            text += part
-        os.close(ours)
-        self.assertEqual(process.wait(), 0)
-        return text.decode().replace("\r\n", "\n")
+        self.assertEqual(code, 0)
+        return text
 
     def test_colour_on_a_terminal_only(self):
         summary = self.summary()

@@ -47,6 +47,13 @@ def data_of(page):
     return json.loads(element(page, "data"))
 
 
+def share_words(part, whole):
+    percent = 100 * part / whole
+    if percent < 0.1:
+        return "less than 0.1 %"
+    return "more than 99.9 %" if percent > 99.9 else f"{percent:.1f} %"
+
+
 class Level:
     """Individual records, decoded as libprof/view/page/records.hpp says: (begin, end, name) by track and row."""
 
@@ -153,42 +160,37 @@ class Report(unittest.TestCase):
                 database.close()
 
     def test_all_time_of_a_device_is_accounted_for(self):
+        """As in the view account, and in a sentence at the top."""
         for name, profile in self.profiles.items():
             with self.subTest(name):
                 html, markdown = self.page(profile, name)
-                data, database = data_of(html), sqlite3.connect(profile)
-                rows = database.execute(
-                    "SELECT deviceId, busy, first, last FROM DEVICE_TIME"
-                ).fetchall()
-                [zero] = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()
-                for device, parts, (number, busy, first, last) in zip(
-                    data["statistics"]["devices"], data["idle"], rows, strict=True
+                account, database = data_of(html)["account"], sqlite3.connect(profile)
+                rows = {}
+                for device, *row in database.execute(
+                    "SELECT device_id, class, coalesce(cause, ''), cast(round(1e6 * duration_ms) AS INTEGER)"
+                    " FROM account"
                 ):
-                    self.assertEqual(
-                        (device["busy"], device["first"] + zero, device["last"] + zero),
-                        (busy, first, last),
-                    )
-                    self.assertEqual(busy + sum(time for _, time, _ in parts), last - first)
-                    # As in the list of gaps, gap by gap.
-                    expected = collections.Counter()
-                    for length, call, in_call, in_none in database.execute(
-                        "SELECT duration, host_call, host_call_ns, no_call_ns FROM gpu_gaps WHERE device_id = ?",
-                        (number,),
-                    ):  # fmt: skip
-                        expected["host in no CUDA call"] += in_none
-                        expected[f"host in {call}"] += in_call or 0
-                        expected["host in other CUDA calls"] += length - in_none - (in_call or 0)
-                    shown = {cause: time for cause, time, _ in parts}
-                    for cause, time in shown.items():
-                        if cause not in ("host in other CUDA calls", "gaps that are not listed"):
-                            self.assertEqual(time, expected[cause], cause)
-                        self.assertIn(f"| idle: `` {cause} `` |", markdown)
-                    self.assertEqual(
-                        shown.get("host in other CUDA calls", 0),
-                        sum(time for cause, time in expected.items() if cause not in shown)
-                        + expected["host in other CUDA calls"]
-                        * ("host in other CUDA calls" in shown),
-                    )
+                    rows.setdefault(device, []).append(tuple(row))
+                self.assertEqual([gpu["id"] for gpu in account["gpus"]], sorted(rows))
+                for gpu in account["gpus"]:
+                    shown = [(row["class"], row["cause"], row["duration"]) for row in gpu["rows"]]
+                    self.assertEqual(sorted(shown), sorted(rows[gpu["id"]]))
+                    self.assertEqual(sum(row[2] for row in shown), account["time"])
+                    for row in gpu["rows"][:10]:
+                        share = f"{100 * row['duration'] / account['time']:.1f} %"
+                        self.assertRegex(
+                            markdown, rf"\| `` {re.escape(row['words'])} `` \| .* \| {share} \|"
+                        )
+                [gpu] = account["gpus"]
+                time = collections.Counter()
+                for row in gpu["rows"]:
+                    time[row["class"]] += row["duration"]
+                between = account["time"] - time["before"] - time["after"]
+                idle = sum(time[each] for each in ("call", "no call", "short gap", "unknown"))
+                shares = [share_words(part, between) for part in (time["compute"], idle)]
+                self.assertIn(f"{gpu['name']} computed in {shares[0]} and was idle in {shares[1]}, for",
+                              account["verdict"])  # fmt: skip
+                self.assertIn(account["verdict"], markdown)
                 database.close()
 
     def test_gaps_name_what_took_most_of_them(self):
@@ -336,11 +338,15 @@ class Report(unittest.TestCase):
             running = [row[2] for row in rows if row[0] <= begin and row[1] >= end]
             expected += (end - begin) * (bool(running) and all(running))
         self.assertGreater(expected, 0)
-        html, markdown = self.page(profile, "nccl")
-        [device] = data_of(html)["statistics"]["devices"]
-        self.assertEqual(device["exposed"], expected)
-        self.assertIn("| exposed communication |", markdown)
         subprocess.run([GPUPROF, "finish", "-q", profile], check=True)
+        html, markdown = self.page(profile, "nccl")
+        data = data_of(html)
+        [device] = data["statistics"]["devices"]
+        self.assertEqual(device["exposed"], expected)
+        [gpu] = data["account"]["gpus"]
+        [row] = [row for row in gpu["rows"] if row["class"] == "communication"]
+        self.assertEqual(row["duration"], expected)
+        self.assertIn("| `` communicated only `` |", markdown)
         database = sqlite3.connect(profile)
         stored = database.execute("SELECT exposedCommunication FROM DEVICE_TIME").fetchall()
         self.assertEqual(stored, [(expected,)])
@@ -376,10 +382,9 @@ class Report(unittest.TestCase):
                                   ' WHERE "end" > ?1 AND start < ?2 ORDER BY 1, 2',
                                   (*window, zero)).fetchall()  # fmt: skip
         self.assertEqual(shown, stored)
-        for device, parts in zip(data["statistics"]["devices"], data["idle"], strict=True):
-            idle = sum(time for _, time, _ in parts)
-            self.assertEqual(device["busy"] + idle, window[1] - window[0])
-            self.assertTrue(data["is_part"])
+        self.assertEqual(data["account"]["time"], window[1] - window[0])
+        for gpu in data["account"]["gpus"]:
+            self.assertEqual(sum(row["duration"] for row in gpu["rows"]), window[1] - window[0])
         for gap in data["stops"]["gaps"]:
             self.assertGreater(gap["at"] + gap["time"] + zero, window[0])
             self.assertLess(gap["at"] + zero, window[1])

@@ -72,10 +72,12 @@ def uses_in_python(text):
     tree = ast.parse(text)
     named = named_in(text)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    lines = text.splitlines()
     for node in [tree] if len(named) == 1 else functions:
         strings = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
         options = OPTION.findall(" ".join(each for each in strings if isinstance(each, str)))
-        names_here = named if node is tree else named_in(ast.get_source_segment(text, node))
+        own = text if node is tree else "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        names_here = named_in(own)
         yield from ((name, option) for name in names_here for option in options)
 
 

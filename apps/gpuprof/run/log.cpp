@@ -206,6 +206,7 @@ bool Log::report(store::Database& database, const std::string& prefix,
   if (buffer_->error() != 0) return false;
   report::ReportOptions reports = options_.reports;
   const char* type = std::getenv("TERM");
+  reports.for_a_person = buffer_->terminal();
   reports.terminal = buffer_->terminal() && !std::getenv("NO_COLOR") &&
                      !(type && std::string_view(type) == "dumb");
   reports.blocks = has_unicode();

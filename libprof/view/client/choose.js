@@ -1,10 +1,11 @@
 // @ts-check
 // What the user chooses, and what the panel says about it.
-import {count, percent, share, time, value} from './format.js';
+import {count, percent, time, value} from './format.js';
 import {rowHeight, ruler} from './draw.js';
 import {source} from './source.js';
 import {arrowsOf, linkButtons} from './links.js';
-import {bar, button, differences, list, make, sections, statistics, table} from './panel.js';
+import {accounts} from './account.js';
+import {button, differences, list, make, sections, statistics} from './panel.js';
 import {beside, firstInView} from './walk.js';
 import {get, remember, state} from './state.js';
 import {groupsOf, itemAt, itemOf, layout, nameOf, painter, pieceAt, redraw, scrollTo, show, showAround, showAt, tilesOf} from './timeline.js';
@@ -73,18 +74,6 @@ async function goAlong(from, to) {
   get('scroll').scrollTop = Math.max(0, both ? middle - height / 2 : top - 100);
   await select({...to});
   if (document.activeElement === document.body) (get('panel').querySelector('button') ?? get('canvas')).focus();
-}
-
-const accountColors = {compute: '#3b82c4', communication: '#c2483d', copy: '#d08a2e', set: '#e0b060'};
-
-// The answer `account` as elements.
-function accounts(answer) {
-  const parts = answer.gpus.flatMap(({name, rows}) => [
-    make('h2', name), bar(rows.map(row => [row.words, row.duration, accountColors[row.class] ?? '#8b949e']), answer.time),
-    table(['it', 'time', 'share', 'intervals'],
-          rows.map(row => [row.words, time(row.duration), share(row.duration, answer.time), count(row.intervals)])),
-    make('p', `In all ${time(answer.time)}.`, 'key')]);
-  return parts.length ? parts : [make('p', 'No GPU work that has times.')];
 }
 
 function tellOf(title, from, to, most, above = [], all = false) {

@@ -66,39 +66,31 @@ const titles = {
   api: 'CUDA API', synchronization: 'Synchronizations', overhead: 'Overhead of CUPTI and the driver',
 };
 
-const idleColors = ['#8b949e', '#a9b1ba', '#6d7680', '#c3c9d0', '#565e67'];
-
-// `idle`: the idle reasons of each device, if known. Shares are of the window, if one was chosen; for a whole run, of the
-// time from the first work to the last, since the host may begin long before and end long after.
-function devices(all, {from, to}, whole, idle) {
-  const parts = [];
-  all.forEach((device, number) => {
+// Shares are of the window, if one was chosen; for a whole run, of the time from the first work to the last, since the host
+// may begin long before and end long after.
+function devices(all, {from, to}, whole) {
+  return all.flatMap(device => {
     const span = whole ? device.last - device.first : to - from;
-    const causes = idle?.[number]?.map(([cause, size, gaps]) => [`idle: ${cause}`, size, gaps]) ?? [['idle', span - device.busy]];
     const pieces = [
       ['kernels alone', device.compute - device.both - device.exposed, '#3b82c4'], ['kernels and copies', device.both, '#7a5bb0'],
       ...device.exposed > 0 ? [['exposed communication', device.exposed, '#c2483d']] : [],
-      ['copies alone', device.copies - device.both, '#d08a2e'],
-      ...causes.map(([name, size, gaps], i) => [name, size, idleColors[i % idleColors.length], gaps]),
+      ['copies alone', device.copies - device.both, '#d08a2e'], ['idle', span - device.busy, '#8b949e'],
     ];
     const names = make('dl');
-    for (const [name, size, color, gaps] of pieces) {
+    for (const [name, size, color] of pieces) {
       const sign = make('span', '', 'sign');
       sign.style.background = color;
-      names.append(make('dt', '', '', sign, name), make('dd', `${share(size, span)}   ${time(size)}${gaps > 1 ? `, ${count(gaps)} gaps` : ''}`));
+      names.append(make('dt', '', '', sign, name), make('dd', `${share(size, span)}   ${time(size)}`));
     }
-    parts.push(make('h2', device.name), bar(pieces, span), names);
-    if (whole) {
-      parts.push(make('p', `Of the ${time(span)} from its first work to its last. Before: ${time(device.first - from)}, ` +
-                           `after: ${time(to - device.last)}.`, 'key'));
-    }
+    const around = whole ? [make('p', `Of the ${time(span)} from its first work to its last. Before: ${time(device.first - from)}, ` +
+                                      `after: ${time(to - device.last)}.`, 'key')] : [];
+    return [make('h2', device.name), bar(pieces, span), names, ...around];
   });
-  return parts;
 }
 
 // The answer `statistics` as elements. `whole`: no window was chosen.
-export function statistics(answer, most, whole, idle) {
-  const parts = devices(answer.devices, answer, whole, idle);
+export function statistics(answer, most, whole = false) {
+  const parts = devices(answer.devices, answer, whole);
   for (const kind of ['stream', 'range_on_gpu', 'range', 'api', 'synchronization', 'overhead']) {
     const work = answer.work[kind];
     if (!work) continue;

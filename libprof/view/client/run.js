@@ -3,6 +3,7 @@
 import {count, time} from './format.js';
 import {source} from './source.js';
 import {Jumps} from './jump.js';
+import {showVerdict} from './account.js';
 import {button, folded, make, untimed} from './panel.js';
 import {showSummary} from './summary.js';
 import {get, state} from './state.js';
@@ -61,6 +62,8 @@ function present() {
   const more = rest.length ? [folded('', rest)] : [];
   more[0]?.firstChild.append(first, make('span', `and ${count(rest.length)} more`, 'more'));
   lost.replaceChildren(...more.length || !first ? more : [first], ...buttons);
+  const account = source.data?.account ?? run.account;  // not while a run is being recorded
+  if (account) showVerdict(account);
   state.standing = [`${count(run.stored)} records`, ...run.notes].join(' \u00b7 ');
   get('status').textContent = state.standing;
 }

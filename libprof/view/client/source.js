@@ -81,6 +81,7 @@ class Runs {
       records: this.runs.reduce((sum, run) => sum + run.records, 0),
       stored: this.runs.reduce((sum, run) => sum + run.stored, 0),
       tracks: this.runs.flatMap((run, i) => run.tracks.map(track => ({...track, run: i}))),
+      account: this.isPair ? null : this.runs[0].account,
       losses: named('losses'), untimed: this.runs.map(run => run.untimed), notes: named('notes'),
     };
   }

@@ -2,6 +2,7 @@
 // A report's first screen: what ran, where the time went, and what took most of it.
 import {count, share, time, value} from './format.js';
 import {hostIn} from './jump.js';
+import {accounts} from './account.js';
 import {list, make, shape, statistics, table, untimed} from './panel.js';
 
 // From the minimum, or 0, to the maximum, over the whole time.
@@ -58,9 +59,10 @@ export function showSummary(source, run) {
   const facts = make('div', '', '', make('h2', 'What ran'), list(data.facts),
                      list([['records', count(run.stored)], ['time', time(run.end - run.begin)]]));
   const [work, rest] = [make('div'), make('div')];
-  const only = kinds => ({...data.statistics, devices: kinds.includes('stream') ? data.statistics.devices : [],
+  const only = kinds => ({...data.statistics, devices: [],
                           work: Object.fromEntries(kinds.filter(kind => data.statistics.work[kind]).map(kind => [kind, data.statistics.work[kind]]))});
-  if (data.statistics.work.stream) work.append(...statistics(only(['stream']), 10, !data.is_part, data.idle));
+  if (data.account.gpus.length) work.append(...accounts(data.account, 10));
+  if (data.statistics.work.stream) work.append(...statistics(only(['stream']), 10));
   else work.append(make('h2', 'GPU work'), make('p', data.untimed.groups.length ? 'None has times.' : 'None was recorded.'));
   if (data.untimed.groups.length) work.append(make('h2', 'GPU work without times'), ...untimed(data.untimed));
   if (data.stops.gaps.length) {

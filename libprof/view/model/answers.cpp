@@ -8,6 +8,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/base/utf8.hpp"
+#include "libprof/view/model/account_answer.hpp"
 
 namespace gpuprof::view {
 namespace {
@@ -92,6 +93,7 @@ std::string run_answer(const Model& model, const RunPart& part, std::string_view
                       {"unit", shortened(track.counter.unit, longest)}});
   }
   return json_text({{"title", shortened(title, longest)},
+                    {"account", model.account ? account_answer(*model.account) : json()},
                     {"runs", runs},
                     {"version", growth.version},
                     {"grows", growth.grows},

@@ -153,6 +153,7 @@ Model read_model(store::Database& database, const std::function<void(std::string
     model.whole = std::move(stored->whole);
     model.blocks = std::move(stored->blocks);
   }
+  model.account = report::stored_account(database);
   find_window(model);
   find_losses(reading);
   put_in_order(model.tracks);

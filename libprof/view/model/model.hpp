@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libprof/report/account.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "libprof/view/model/row.hpp"
 
@@ -97,6 +98,7 @@ struct Model {
   std::vector<std::string> losses;  // one sentence each
   // Of the whole run, if known.
   std::optional<Statistics> whole;
+  std::optional<report::TimeAccount> account;
   std::shared_ptr<BlockFile> blocks;  // for stored rows; null: all rows are in memory
 };
 

@@ -12,6 +12,19 @@
 namespace gpuprof::view {
 namespace {
 
+// The parts of a gap of that length, longest first; they add up to it. `call`: the function that
+// took `in_call` of the gap; empty if unknown.
+std::vector<HostPart> host_parts(std::int64_t length, const std::string& call, std::int64_t in_call,
+                                 std::int64_t in_none) {
+  in_none = std::clamp<std::int64_t>(in_none, 0, length);
+  in_call = call.empty() ? 0 : std::clamp<std::int64_t>(in_call, 0, length - in_none);
+  std::vector<HostPart> parts{
+      {"no CUDA call", in_none}, {call, in_call}, {"other CUDA calls", length - in_none - in_call}};
+  std::erase_if(parts, [](const HostPart& part) { return part.time == 0; });
+  std::ranges::stable_sort(parts, std::greater{}, &HostPart::time);
+  return parts;
+}
+
 constexpr int most_stops = 100;  // of each kind
 
 // The track that draws the range.
@@ -79,18 +92,6 @@ void find_timed_losses(store::Database& database, const Model& model, const Wind
 }
 
 }  // namespace
-
-std::vector<HostPart> host_parts(std::int64_t length, const std::string& call, std::int64_t in_call,
-                                 std::int64_t in_none) {
-  in_none = std::clamp<std::int64_t>(in_none, 0, length);
-  in_call = call.empty() ? 0 : std::clamp<std::int64_t>(in_call, 0, length - in_none);
-  std::vector<HostPart> parts{{std::string(no_call), in_none},
-                              {call, in_call},
-                              {std::string(other_calls), length - in_none - in_call}};
-  std::erase_if(parts, [](const HostPart& part) { return part.time == 0; });
-  std::ranges::stable_sort(parts, std::greater{}, &HostPart::time);
-  return parts;
-}
 
 HostCalls host_calls(reading::Tables& tables, reading::Names& names, const Window& window,
                      std::int64_t most) {

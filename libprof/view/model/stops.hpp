@@ -19,11 +19,6 @@ struct HostPart {
   std::string name;  // "cudaMalloc", "no CUDA call", "other CUDA calls"
   std::int64_t time = 0;
 };
-// The parts of a gap of that length, longest first; they add up to it. `call`: the function that
-// took `in_call` of the gap; empty if unknown.
-std::vector<HostPart> host_parts(std::int64_t length, const std::string& call, std::int64_t in_call,
-                                 std::int64_t in_none);
-inline constexpr std::string_view no_call = "no CUDA call", other_calls = "other CUDA calls";
 
 // A time during which a device had no work.
 struct Gap {

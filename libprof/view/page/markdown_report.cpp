@@ -14,7 +14,7 @@ namespace gpuprof::view {
 namespace {
 
 constexpr int most_gaps = 10;
-constexpr std::size_t most_devices = 16, most_counters = 20;
+constexpr std::size_t most_devices = 16, most_account_rows = 10, most_counters = 20;
 
 // Untrusted text in a table cell: formatted as code that it cannot break out of.
 std::string code(std::string_view text, std::size_t most = 100) {
@@ -87,34 +87,30 @@ void add_untimed(std::string& text, const UntimedWork& work, std::size_t most) {
   if (more > 0) text += "\nand " + std::to_string(more) + " more records\n";
 }
 
-// The time that the shares do not cover.
-std::string around_work(const Statistics::Device& its, const Window& window) {
-  const std::uint64_t before = intervals::length(window.from, its.work.from),
-                      after = intervals::length(its.work.to, window.to);
-  return "Shares are of the " + time(its.work.length()) +
-         " from its first work to its last. Before that were " + time(before) + ", after it " +
-         time(after) + ".";
-}
-
-void add_devices(std::string& text, const RunSummary& summary) {
-  if (summary.statistics.devices.empty()) return;
+// Idle time in small parts is summed up.
+void add_account(std::string& text, const report::TimeAccount& account) {
+  if (account.gpus.empty()) return;
+  const auto whole = static_cast<std::uint64_t>(account.time);
   text += "\n### Where the time went\n";
-  for (std::size_t i = 0; i < std::min(summary.statistics.devices.size(), most_devices); ++i) {
-    const Statistics::Device& its = summary.statistics.devices[i];
-    const std::uint64_t span = its.span(summary.window, summary.is_part);
-    text += "\n" + code(its.name) + "\n\n";
-    if (!summary.is_part) text += around_work(its, summary.window) + "\n\n";
-    text += "| | time | share | gaps |\n|---|--:|--:|--:|\n";
-    const auto add = [&](const std::string& name, std::uint64_t part, const std::string& gaps) {
-      text += "| " + name + " | " + time(part) + " | " + share(part, span) + " | " + gaps + " |\n";
+  for (const report::GpuAccount& gpu : account.gpus | std::views::take(most_devices)) {
+    text += "\n" + code(gpu.name) + "\n\n| it | time | share | intervals |\n|---|--:|--:|--:|\n";
+    const auto add = [&](const std::string& what, std::uint64_t part, std::int64_t intervals) {
+      text += "| " + what + " | " + time(part) + " | " + share(part, whole) + " | " +
+              (intervals > 0 ? std::to_string(intervals) : "") + " |\n";
     };
-    add("kernels alone", its.compute - its.both - its.exposed, "");
-    add("kernels and copies", its.both, "");
-    if (its.exposed > 0) add("exposed communication", its.exposed, "");
-    add("copies alone", its.copies - its.both, "");
-    for (const IdlePart& part : summary.idle[i]) {
-      add("idle: " + code(part.cause), part.time, part.gaps ? std::to_string(part.gaps) : "");
+    std::uint64_t left = 0;
+    std::size_t rows = 0, left_out = 0;
+    for (const report::AccountRow& row : gpu.rows) {
+      const auto its = static_cast<std::uint64_t>(row.duration);
+      if (++rows <= most_account_rows || is_work(row)) {
+        add(code(report::words_of(row)), its, row.intervals);
+      } else {
+        left += its;
+        ++left_out;
+      }
     }
+    if (left_out > 0) add(std::to_string(left_out) + " smaller parts", left, 0);
+    add("in all", whole, 0);
   }
 }
 
@@ -178,6 +174,9 @@ std::string markdown_report(const Model& model, const RunSummary& summary) {
   }
   text += "| time | " + time(summary.window.length()) + " |\n| records | " +
           std::to_string(summary.records) + " |\n";
+  if (const std::string verdict = report::verdict_of(summary.account); !verdict.empty()) {
+    text += "\n" + code(verdict, 400) + "\n";
+  }
   std::size_t told = 0;
   for (const std::string& loss : model.losses) {
     if (++told <= 20) text += "\n**Lost:** " + code(loss, 400) + "\n";
@@ -185,7 +184,7 @@ std::string markdown_report(const Model& model, const RunSummary& summary) {
   for (const std::string& note : summary.notes) {
     if (++told <= 40) text += "\n" + code(note, 400) + "\n";
   }
-  add_devices(text, summary);
+  add_account(text, summary.account);
   add_work(text, model, all, TrackKind::stream, "GPU work", 20);
   add_ranges(text, summary);
   add_work(text, model, all, TrackKind::api, "CUDA API", 10);

@@ -8,22 +8,12 @@
 #include <vector>
 
 #include "libprof/read/window.hpp"
+#include "libprof/report/account.hpp"
 #include "libprof/view/model/model.hpp"
 #include "libprof/view/model/stops.hpp"
 #include "libprof/view/model/untimed.hpp"
 
 namespace gpuprof::view {
-
-// A reason why a device had no work. The parts of a device add up to its idle time within its
-// span().
-struct IdlePart {
-  std::string cause;
-  std::uint64_t time = 0;  // ns
-  std::int64_t gaps = 0;   // the number of gaps; 0: unknown
-};
-// Longest first, for each device of the statistics.
-std::vector<std::vector<IdlePart>> find_idle_parts(store::Database& database, const Window& window,
-                                                   bool is_part, const Statistics& statistics);
 
 // A counter's values over a window.
 struct CounterSummary {
@@ -67,13 +57,13 @@ RangeTable read_range_table(store::Database& database, const Window& window);
 struct RunSummary {
   std::string title;
   Window window;
-  bool is_part = false;       // of a run
-  std::int64_t drawn = 0;     // number of records
-  std::int64_t records = 0;   // in the file; for a part, those drawn
-  std::vector<Detail> facts;  // what ran, where, and with which software
+  bool is_part = false;         // of a run
+  std::int64_t drawn = 0;       // number of records
+  std::int64_t records = 0;     // in the file; for a part, those drawn
+  std::vector<Detail> facts;    // what ran, where, and with which software
+  report::TimeAccount account;  // of the run, or of the part of it
   Statistics statistics;
-  std::vector<std::vector<IdlePart>> idle;  // indexed by device of the statistics
-  std::vector<CounterSummary> counters;     // point into the model
+  std::vector<CounterSummary> counters;  // point into the model
   RangeTable ranges;
   MetricTable metrics;             // of the whole run
   Stops stops;                     // longest gaps, steps and losses

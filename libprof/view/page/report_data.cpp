@@ -3,6 +3,7 @@
 
 #include "libprof/base/json_text.hpp"
 #include "libprof/base/saturating.hpp"
+#include "libprof/view/model/account_answer.hpp"
 #include "libprof/view/model/answers.hpp"
 #include "libprof/view/page/levels.hpp"
 #include "libprof/view/page/packed.hpp"
@@ -50,17 +51,6 @@ std::string statistics_of_stops(const Model& model, const Stops& stops) {
     if (i < stops.steps.size()) add(stops.steps[i].begin, stops.steps[i].time);
   }
   return "[" + text + "]";
-}
-
-json idle_parts(const RunSummary& summary) {
-  json devices = json::array();
-  for (const auto& parts : summary.idle) {
-    json& device = devices.emplace_back(json::array());
-    for (const IdlePart& part : parts) {
-      device.push_back({shortened(part.cause, longest_drawn_name), part.time, part.gaps});
-    };
-  }
-  return devices;
 }
 
 json counters(const Model& model, const RunSummary& summary) {
@@ -154,8 +144,7 @@ std::string report_data(const Model& model, const RunSummary& summary, bool all_
                                summary.title, notes, 1, {}, tracks);
   text += ",\"statistics\":" +
           statistics_answer(model, summary.window, summary.statistics, most_top_names);
-  text += summary.is_part ? ",\"is_part\":true" : ",\"is_part\":false";
-  text += ",\"idle\":" + json_text(idle_parts(summary));
+  text += ",\"account\":" + json_text(account_answer(summary.account));
   text += ",\"counters\":" + json_text(counters(model, summary));
   text += ",\"ranges\":" + json_text(ranges(summary.ranges));
   text += ",\"metrics\":" + json_text(metrics(summary.metrics));

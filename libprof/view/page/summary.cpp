@@ -113,8 +113,12 @@ RunSummary summarize(store::Database& database, const Model& model, std::string 
   summary.drawn = summary.is_part ? count_records(model, summary.window) : model.records;
   summary.records = summary.is_part ? summary.drawn : model.stored;
   read_facts(database, summary);
+  reading::Window part;
+  if (summary.is_part) part = {summary.window.from, summary.window.to};
+  summary.account = model.account && !summary.is_part
+                        ? *model.account
+                        : report::read_account(database, part, [&] { database.check_watch(); });
   summary.statistics = statistics(model, summary.window.from, summary.window.to);
-  summary.idle = find_idle_parts(database, summary.window, summary.is_part, summary.statistics);
   summary.counters = summarize_counters(model, summary.window);
   summary.ranges = read_range_table(database, summary.window);
   summary.metrics = read_metric_table(database);

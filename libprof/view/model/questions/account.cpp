@@ -1,4 +1,4 @@
-#include "libprof/report/account.hpp"
+#include "libprof/view/model/account_answer.hpp"
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -23,22 +23,10 @@ std::optional<std::int64_t> time_of(const Asked& asked, std::string_view word) {
 
 // Where the time of each GPU went, of the run or between `from` and `to`.
 std::string account(const Asked& asked) {
-  using nlohmann::json;
-  const report::TimeAccount account = report::read_account(
-      asked.database, {.from = time_of(asked, "from"), .to = time_of(asked, "to")}, asked.check);
-  json gpus = json::array();
-  for (const report::GpuAccount& gpu : account.gpus) {
-    json rows = json::array();
-    for (const report::AccountRow& row : gpu.rows) {
-      rows.push_back({{"class", row.what},
-                      {"cause", row.cause},
-                      {"words", report::words_of(row)},
-                      {"duration", row.duration},
-                      {"intervals", row.intervals}});
-    }
-    gpus.push_back({{"id", gpu.id}, {"name", gpu.name}, {"rows", std::move(rows)}});
-  }
-  const json answer = {{"begin", account.begin}, {"time", account.time}, {"gpus", std::move(gpus)}};
+  const reading::Window window{.from = time_of(asked, "from"), .to = time_of(asked, "to")};
+  const report::TimeAccount account = report::read_account(asked.database, window, asked.check);
+  nlohmann::json answer = account_answer(account);
+  answer["begin"] = account.begin;
   return json_text(answer);
 }
 
