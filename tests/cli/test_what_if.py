@@ -3,7 +3,6 @@
 one, small schedules that are made here take the time that follows by hand."""
 
 import contextlib
-import itertools
 import json
 import random
 import shutil
@@ -307,13 +306,10 @@ class ForgedProfiles(WhatIfTest):
     QUESTION = *CHANGES, "--from", "0"
 
     def check_forged(self, path):
-        for words in (self.QUESTION, ("--from", "3.7s", "--to", "3.8s", *CHANGES)):
-            ran = gpuprof("what-if", path, "--json", *words)
-            self.assertIn(ran.returncode, (0, 20), ran.stderr)
-            for device in json.loads(ran.stdout)["devices"]:
-                self.assertGreater(device["before_ns"], 0)
-                self.assertGreaterEqual(device["saved_ns"], 0)
-                self.assertGreaterEqual(device["after_ns"], 0)
+        for device in self.ask(path, *self.QUESTION)["devices"]:
+            self.assertGreater(device["before_ns"], 0)
+            self.assertGreaterEqual(device["saved_ns"], 0)
+            self.assertGreaterEqual(device["after_ns"], 0)
         for device in self.ask(path, "--from", "0")["devices"]:
             self.assertEqual(device["saved_ns"], 0)
 
@@ -331,14 +327,15 @@ class ForgedProfiles(WhatIfTest):
         chance = random.Random(35)
         for table, names in columns.items():
             for name in names:
-                for value in chance.sample(values, 2):
-                    with self.subTest(table, column=name, value=value):
-                        path = self.folder / "forged.sqlite"
-                        shutil.copyfile(self.replayed("torch_step"), path)
-                        with contextlib.closing(sqlite3.connect(path)) as database, database:
-                            database.execute(f"UPDATE {KIND}{table} SET {name} = {value} "
-                                             "WHERE rowid % 2")  # fmt: skip
-                        self.check_forged(path)
+                value = chance.choice(values)
+                with self.subTest(table, column=name, value=value):
+                    path = self.folder / "forged.sqlite"
+                    shutil.copyfile(self.replayed("torch_step"), path)
+                    with contextlib.closing(sqlite3.connect(path)) as database, database:
+                        database.execute(
+                            f"UPDATE {KIND}{table} SET {name} = {value} WHERE rowid % 2"
+                        )
+                    self.check_forged(path)
 
     def test_all_at_once(self):
         """Many streams, threads and waits whose times overlap at random."""
@@ -357,10 +354,10 @@ class ForgedProfiles(WhatIfTest):
             made.wait(begin, begin + chance.randrange(1, 900), chance.choice((1, 2, 3, 4)), stream)
         path = made.finish()
         self.check_forged(path)
-        for words in itertools.product(("", "--no-gaps"), ("", "--overlap-copies"),
-                                       ("", "--no-waits"), ("", "--kernel=.=3")):  # fmt: skip
-            for device in self.ask(path, "--from", "0", *filter(None, words))["devices"]:
-                self.assertGreaterEqual(device["saved_ns"], 0, words)
+        for words in ((), ("--no-gaps",), ("--overlap-copies",), ("--no-waits", "--kernel=.=3")):
+            for window in ((), ("--from", "1ms", "--to", "2ms")):
+                for device in self.ask(path, *words, *window)["devices"]:
+                    self.assertGreaterEqual(device["saved_ns"], 0, words)
 
     def test_names(self):
         made = self.made()
