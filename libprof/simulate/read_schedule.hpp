@@ -17,8 +17,8 @@ namespace gpuprof::simulate {
 inline constexpr std::int64_t longest_short_gap = 50'000;
 // A thread that made no call for this long, while another one of its process did, waited for it.
 inline constexpr std::int64_t shortest_pause = 100'000;
-// A launch waits for others to begin once this number is waiting in its stream: the driver has room
-// for 1,024.
+// A launch waits for others to be over once this number is waiting in its stream: the driver has
+// room for 1,024.
 inline constexpr std::uint32_t full_queue = 900;
 // Of what is not recorded, only work that was over this soon before can have been waited for, ns.
 inline constexpr std::int64_t longest_reaction = 50'000;

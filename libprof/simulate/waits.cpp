@@ -12,16 +12,20 @@ class FullQueues {
   explicit FullQueues(const Read& read) : read_(read), places_(read.schedule.works.size()) {
     std::vector<std::uint32_t> counts(read.schedule.streams.size());
     for (std::uint32_t i = 0; i < places_.size(); ++i) {
-      places_[i] = counts[read.schedule.works[i].stream]++;
+      std::uint32_t& count = counts[read.schedule.works[i].stream];
+      count += is_first(i) ? 1 : 0;
+      places_[i] = count - 1;
     }
     firsts_.resize(counts.size());
     std::exclusive_scan(counts.begin(), counts.end(), firsts_.begin(), 0U);
-    by_stream_.resize(places_.size());
-    for (std::uint32_t i = 0; i < places_.size(); ++i) at(i, places_[i]) = i;
+    by_stream_.resize(std::accumulate(counts.begin(), counts.end(), std::size_t{}));
+    for (std::uint32_t i = 0; i < places_.size(); ++i) {
+      if (is_first(i)) at(i, places_[i]) = i;
+    }
   }
 
   std::uint32_t waited_for(std::uint32_t work, const Call& call) {
-    if (places_[work] < full_queue) return none;
+    if (places_[work] < full_queue || !is_first(work)) return none;
     const auto& works = read_.schedule.works;
     if (works[at(work, places_[work] - full_queue)].end <= call.begin) return none;
     const auto first = by_stream_.begin() + firsts_[works[work].stream];
@@ -33,13 +37,19 @@ class FullQueues {
   }
 
  private:
+  // Whether the work before it in its stream is of another launch: a graph has many works.
+  bool is_first(std::uint32_t work) const {
+    const std::uint32_t before = read_.before[work];
+    return before == none || read_.calls_of[work] == none ||
+           read_.calls_of[before] != read_.calls_of[work];
+  }
   std::uint32_t& at(std::uint32_t work, std::uint32_t place) {
     return by_stream_[firsts_[read_.schedule.works[work].stream] + place];
   }
 
   const Read& read_;
-  std::vector<std::uint32_t> places_;              // in the stream, by work
-  std::vector<std::uint32_t> firsts_, by_stream_;  // works by stream
+  std::vector<std::uint32_t> places_;              // of its launch in the stream, by work
+  std::vector<std::uint32_t> firsts_, by_stream_;  // the first works of launches, by stream
 };
 
 }  // namespace

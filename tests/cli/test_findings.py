@@ -451,14 +451,14 @@ class Rules(FindingsTest):
         self.in_a_gap("cudaMalloc", "runtime")(made, False)
         self.assertEqual(self.simulated(made.finish()),
                          {"allocations": (50, 50), "host_away": (7, 7)})  # fmt: skip
-        # The host waits 3 us too long for each kernel, and needs 17 us to launch the next. Without
-        # the waits it is there in time.
+        # After each kernel the host is late by 3 us of the wait and 17 us until the next is launched.
+        # Without the waits it is there in time.
         made = self.made()
         for begin in range(100, 700, 120):
             made.kernel(begin + 10, begin + 110, launched=(begin, begin + 5))
             made.wait(begin + 6, begin + 113)
         self.assertEqual(self.simulated(made.finish()), {"blocking_waits": (80, 80)})
-        # If launching took no time, the last kernel would still wait for the one in another stream.
+        # Nothing else is in the way of launches that are too slow.
         made = self.made()
         for begin in range(100, 400, 30):
             made.kernel(begin, begin + 10, launched=(begin - 10, begin - 5))
