@@ -1,5 +1,6 @@
 #include "libprof/compute/gpu_work.hpp"
 
+#include <array>
 #include <span>
 #include <string>
 #include <utility>
@@ -69,6 +70,21 @@ KernelRows kernel_rows(const columns::Chunk& chunk) {
           .carveout_requested = chunk[named_by_column + 11].booleans()};
 }
 
+// How copies are made: their columns after the one that names the kind.
+constexpr std::array copy_columns{"srcKind", "dstKind", "flags", "graphId"};
+
+std::uint8_t how_copied(const columns::Chunk& chunk, std::size_t row, std::int32_t direction) {
+  constexpr std::int32_t host_to_device = 1, device_to_host = 2;  // CUpti_ActivityMemcpyKind
+  constexpr std::int64_t pageable = 1;                            // CUpti_ActivityMemoryKind
+  if (direction != host_to_device && direction != device_to_host) return 0;
+  const auto number = [&](std::size_t place) { return whole(chunk[named_by_column + place], row); };
+  const columns::Column& flags = chunk[named_by_column + 3];
+  std::uint8_t how = 0;
+  if (number(1) == pageable || number(2) == pageable) how |= GpuWork::pageable;
+  if (!flags.is_null(row) && !(whole(flags, row) & 1) && number(4) == 0) how |= GpuWork::blocking;
+  return how;
+}
+
 std::string table_of(const schema::GpuKind& kind) {
   return "CUPTI_ACTIVITY_KIND_" + std::string(kind.kind);
 }
@@ -82,6 +98,7 @@ void read_kind(store::Snapshot& snapshot, std::size_t kind, const GpuWorkVisitor
   const bool kernels = each.type == "kernel", copies = each.type == "memcpy";
   const bool visited = kernels && !again && visitor.visit_kernels;
   if (kernels || copies) names.emplace_back(each.named_by);
+  if (copies) names.insert(names.end(), copy_columns.begin(), copy_columns.end());
   if (visited)
     names.insert(names.end(), schema::launch_columns.begin(), schema::launch_columns.end());
   const std::string table = table_of(each);
@@ -109,6 +126,7 @@ void read_kind(store::Snapshot& snapshot, std::size_t kind, const GpuWorkVisitor
             .process = process[row],
             .name = name.empty() ? 0 : name[row],
             .kind = static_cast<std::uint8_t>(kind),
+            .copied = direction.empty() ? std::uint8_t{} : how_copied(chunk, row, direction[row]),
             .direction =
                 direction.empty() ? GpuWork::no_copy : static_cast<std::int16_t>(direction[row])});
     }

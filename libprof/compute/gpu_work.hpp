@@ -18,6 +18,8 @@ namespace gpuprof::compute {
 
 struct GpuWork {
   static constexpr std::int16_t no_copy = -1;
+  // The host's memory is pageable; the host waits for the copy, which is not a graph's.
+  static constexpr std::uint8_t pageable = 1, blocking = 2;
 
   std::int64_t device = 0;
   std::int64_t begin = 0;  // ns on CUPTI's clock
@@ -27,6 +29,7 @@ struct GpuWork {
   std::int64_t process = 0;
   std::int32_t name = 0;             // StringTable id of a kernel's name; 0: not a kernel
   std::uint8_t kind = 0;             // index in schema::gpu_kinds
+  std::uint8_t copied = 0;           // of a copy between host and device, these bits
   std::int16_t direction = no_copy;  // of a copy: CUpti_ActivityMemcpyKind
 
   bool is_kernel() const;

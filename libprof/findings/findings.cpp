@@ -8,64 +8,22 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/compute/account.hpp"
+#include "libprof/findings/simulated.hpp"
 #include "libprof/findings/statement.hpp"
 #include "libprof/read/names.hpp"
+#include "libprof/read/steps_window.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/store/scan.hpp"
 
 namespace gpuprof::findings {
 namespace {
 
+using reading::is_of_content;
+using reading::number;
 using store::Statement;
 
-// With fewer, what is found may belong to starting up.
-constexpr std::int64_t few_steps = 3;
-
-// Whether it is because tables or values of the file are not as gpuprof writes them: a column is
-// missing, a sum overflows.
-bool is_of_content(const store::DatabaseError& error) {
-  return error.of_statement() || error.kind() == store::DatabaseError::Kind::other;
-}
 constexpr std::string_view not_computable =
     "Tables or values of the file are not as gpuprof writes them.";
-
-// nullopt also if the file lacks the table.
-std::optional<std::int64_t> number(store::Database& database, std::string_view sql) {
-  try {
-    return database.integer(sql);
-  } catch (const store::DatabaseError& error) {
-    if (!is_of_content(error)) throw;
-    return std::nullopt;
-  }
-}
-
-// What is judged if nothing is chosen: the steps of the process with most, without the first, which
-// loads and allocates what all need, if the others are enough. nullopt: there are none.
-struct StepsWindow {
-  reading::Window window;
-  bool without_first = false;
-};
-std::optional<StepsWindow> window_of_steps(store::Database& database) {
-  const auto process = number(database,
-                              "SELECT processId FROM STEP GROUP BY processId "
-                              "ORDER BY count(*) DESC, processId LIMIT 1");
-  if (!process) return std::nullopt;
-  const std::string steps = " FROM STEP WHERE processId = " + std::to_string(*process);
-  const auto count = number(database, "SELECT count(*)" + steps);
-  const bool without_first = count.value_or(0) >= few_steps;
-  const auto from = number(database, "SELECT start" + steps + " ORDER BY start LIMIT 1 OFFSET " +
-                                         (without_first ? "1" : "0"));
-  const auto to = number(database, "SELECT max(stop)" + steps);
-  if (!from || !to || *from >= *to) return std::nullopt;
-  return StepsWindow{.window = {.from = from, .to = to}, .without_first = without_first};
-}
-
-std::int64_t count_steps(store::Database& database, const compute::AccountWindow& window) {
-  return number(database, "SELECT max(n) FROM (SELECT count(*) AS n FROM STEP WHERE start >= " +
-                              std::to_string(window.first) + " AND start < " +
-                              std::to_string(window.last) + " GROUP BY processId)")
-      .value_or(0);
-}
 
 std::vector<std::string> find_doubts(store::Database& database, std::int64_t steps) {
   std::vector<std::string> doubts;
@@ -75,7 +33,7 @@ std::vector<std::string> find_doubts(store::Database& database, std::int64_t ste
   if (number(database, "SELECT 1 FROM KERNEL_TIME WHERE count > timed LIMIT 1")) {
     doubts.emplace_back("Kernels have no times.");
   }
-  if (steps > 0 && steps < few_steps) {
+  if (steps > 0 && steps < reading::few_steps) {
     doubts.push_back("There " + std::string(steps == 1 ? "is" : "are") + " only " +
                      count_of(steps, "step") + ".");
   }
@@ -114,7 +72,7 @@ class Reading {
     result_.end = relative(accounts_.window.last);
     read_devices();
     if (room_.empty()) return std::move(result_);
-    result_.steps = count_steps(database_, accounts_.window);
+    result_.steps = reading::count_steps(database_, accounts_.window.first, accounts_.window.last);
     result_.doubts = find_doubts(database_, result_.steps);
     for (const Rule* rule : rules()) {
       check();
@@ -138,6 +96,7 @@ class Reading {
         if (part.what != "before" && part.what != "after") device.time += part.duration;
       }
       device.begin = result_.begin + before;
+      if (const auto its = room_.find(id); its != room_.end()) device.parts = its->second;
       if (device.time > 0) result_.devices.push_back(std::move(device));
     }
   }
@@ -219,19 +178,18 @@ const Device& Findings::device(std::int64_t id) const {
 
 Findings read_findings(store::Database& database, const reading::Moment& from,
                        const reading::Moment& to, const std::function<void()>& check) {
+  const reading::JudgedWindow judged = reading::judged_window(database, from, to);
+  const reading::Window& window = judged.window;
   reading::Tables tables(database);
-  const auto zero = [&] { return reading::zero_of_run(tables).value_or(0); };
-  reading::Window window = reading::find_window(tables, from, to, zero);
+  const std::int64_t zero = reading::zero_of_run(tables).value_or(0);
   store::Snapshot snapshot(database);
-  const auto steps =
-      window.from || window.to ? std::optional<StepsWindow>() : window_of_steps(database);
-  if (steps) window = steps->window;
   const compute::Accounts accounts =
       compute::read_accounts(snapshot, window.from, window.to, check);
   if (accounts.devices.empty()) return {};
-  Findings findings = Reading(database, accounts, zero()).read(check);
-  findings.of_steps = steps.has_value();
-  findings.without_first = steps && steps->without_first;
+  Findings findings = Reading(database, accounts, zero).read(check);
+  findings.of_steps = judged.of_steps;
+  findings.without_first = judged.without_first;
+  simulate_mending(snapshot, window, findings, check);
   return findings;
 }
 

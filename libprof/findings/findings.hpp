@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +27,9 @@ struct Finding {
   const Rule* rule = nullptr;
   std::int64_t device = 0;
   std::int64_t at_most = 0;  // ns; the draws add up to it
-  double share = 0;          // of the device's time
+  // What the simulated schedule saves, at most that; nullopt: mending it is not simulated.
+  std::optional<std::int64_t> simulated = {};
+  double share = 0;  // of the device's time
   Confidence confidence = Confidence::low;
   std::vector<Draw> draws = {};  // longest first
 };
@@ -37,8 +40,18 @@ struct Device {
   std::int64_t begin = 0;  // ns after the run's zero
   std::int64_t time = 0;   // ns from its first work to its last; in a window, what of that is in it
   std::int64_t compute = 0, communication = 0, copy = 0, set = 0;  // ns
+  // ns by part of the account, as statement.hpp names them; they add up to the time.
+  std::map<std::string, std::int64_t> parts = {};
 
   std::int64_t idle() const { return time - compute - communication - copy - set; }
+};
+
+// All findings of a device mended together.
+struct Together {
+  std::int64_t device = 0;
+  std::int64_t at_most = 0;    // ns
+  std::int64_t simulated = 0;  // ns, of those that are simulated
+  std::int64_t findings = 0, of_them_simulated = 0;
 };
 
 // What a rule asked, and why it could not answer.
@@ -56,6 +69,7 @@ struct Findings {
   std::int64_t steps = 0;             // in that time, of the process with most; 0: none
   std::vector<std::string> doubts;    // why the confidence of all findings is lower, sentences
   std::vector<Finding> findings;      // those that save most come first
+  std::vector<Together> together;     // in the order of `devices`; see simulated.hpp
   std::vector<Judgement> judgements;  // in the order of rules()
 
   const Device& device(std::int64_t id) const;

@@ -42,6 +42,7 @@ Json finding_json(const Findings& findings, const Finding& finding) {
       {"title", rule.title},
       {"device_id", finding.device},
       {"at_most_ns", finding.at_most},
+      {"simulated_ns", or_null(finding.simulated)},
       {"share", finding.share},
       {"at_most_ns_per_step", findings.steps > 0 ? Json(finding.at_most / findings.steps) : Json()},
       {"confidence", name_of(finding.confidence)},
@@ -50,6 +51,14 @@ Json finding_json(const Findings& findings, const Finding& finding) {
       {"fix", rule.fix},
       {"link", rule.link},
       {"mistaken", rule.mistaken}};
+}
+
+Json together_json(const Together& together) {
+  return {{"device_id", together.device},
+          {"at_most_ns", together.at_most},
+          {"simulated_ns", together.simulated},
+          {"findings", together.findings},
+          {"simulated_findings", together.of_them_simulated}};
 }
 
 Json judgement_json(const Judgement& judgement, bool with_sql) {
@@ -76,6 +85,8 @@ std::string findings_json(const Findings& findings, const Shown& shown) {
       judged.push_back(judgement_json(judgement, shown.explained != nullptr));
     }
   }
+  Json together = Json::array();
+  for (const Together& each : findings.together) together.push_back(together_json(each));
   const Json document{{"version", version},
                       {"window",
                        {{"relative_begin_ns", findings.begin},
@@ -85,6 +96,7 @@ std::string findings_json(const Findings& findings, const Shown& shown) {
                       {"steps", findings.steps > 0 ? Json(findings.steps) : Json()},
                       {"doubts", findings.doubts},
                       {"findings", std::move(found)},
+                      {"together", std::move(together)},
                       {"rules", std::move(judged)}};
   return json_text(document, 1, true) + '\n';  // all ASCII: nothing in it controls a terminal
 }

@@ -26,7 +26,7 @@ std::string escaped(const std::string& text) {
 }  // namespace
 
 std::string findings_markdown(const Findings& findings, const Shown& shown) {
-  if (findings.devices.empty()) return "No GPU work has times there: there is nothing to find.\n";
+  if (findings.devices.empty()) return std::string(nothing_there) + '\n';
   std::string text;
   for (const Device& device : findings.devices) text += escaped(verdict(device)) + "\n\n";
   if (findings.of_steps) text += steps_words(findings) + "\n\n";
@@ -41,7 +41,7 @@ std::string findings_markdown(const Findings& findings, const Shown& shown) {
     }
     const Rule& rule = *finding.rule;
     text += "### " + std::to_string(++number) + ". " + std::string(rule.title) + "\n\n- " +
-            escaped(saving(findings, finding)) + "; confidence " +
+            escaped(saving(findings, finding)) + simulated_words(finding) + "; confidence " +
             std::string(name_of(finding.confidence)) + "\n";
     for (const Draw& draw : finding.draws) {
       text += "- " + escaped(amount(draw));
@@ -52,6 +52,9 @@ std::string findings_markdown(const Findings& findings, const Shown& shown) {
     }
     text += "- " + escaped(std::string(rule.fix)) + " ([more](" + std::string(rule.link) +
             "), rule `" + std::string(rule.id) + "`)\n\n";
+  }
+  for (const Together& each : findings.together) {
+    text += escaped(together_words(findings, each)) + "\n\n";
   }
   if (const std::string rest = rest_words(number, hidden, shown.least_share); !rest.empty()) {
     text += rest + "\n\n";

@@ -1,6 +1,7 @@
 // Findings as text, as Markdown and as JSON.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@ struct Shown {
 
 std::string findings_text(const Findings& findings, const Shown& shown);
 std::string findings_markdown(const Findings& findings, const Shown& shown);
+// At most packet_bytes of JSON, for an agent or a ticket: the three findings that save most,
+// without those of less than the least share. docs/json.md describes it.
+std::string findings_packet(const Findings& findings, const Shown& shown);
+inline constexpr std::size_t packet_bytes = 4096;
 // docs/json.md describes it. Only findings of the explained rule, if there is one, with its SQL.
 std::string findings_json(const Findings& findings, const Shown& shown);
 

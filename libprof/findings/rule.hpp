@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "libprof/simulate/change.hpp"
+
 namespace gpuprof::findings {
 
 enum class Confidence : std::uint8_t { low, medium, high };
@@ -38,7 +40,10 @@ struct Rule {
   //   what          a text, the StringTable id of a kernel's name, or NULL
   // It may read the tables that statement.hpp describes.
   std::string_view sql;
-  std::string_view bound;   // why no more can be saved
+  std::string_view bound;  // why no more can be saved
+  // What mending it changes in the schedule, bits of simulate::Mend; nothing: that cannot be
+  // simulated.
+  std::uint32_t mends = simulate::nothing;
   Confidence confidence;    // that mending it saves much of that
   std::string_view reason;  // for that confidence
   std::string_view fix;

@@ -35,7 +35,7 @@ std::string explaining_command(const Shown& shown, const Rule& rule) {
 
 std::string findings_text(const Findings& findings, const Shown& shown) {
   if (findings.devices.empty()) {
-    return "No GPU work has times there: there is nothing to find.\n";
+    return std::string(nothing_there) + '\n';
   }
   std::string text;
   for (const Device& device : findings.devices) text += paragraph("", verdict(device));
@@ -51,11 +51,14 @@ std::string findings_text(const Findings& findings, const Shown& shown) {
     }
     const Rule& rule = *finding.rule;
     text += '\n' + paragraph(std::to_string(++number) + ". ", rule.title);
-    text += paragraph("   ", saving(findings, finding) + "; confidence " +
-                                 std::string(name_of(finding.confidence)));
+    text += paragraph("   ", saving(findings, finding) + simulated_words(finding) +
+                                 "; confidence " + std::string(name_of(finding.confidence)));
     text += draws_text(finding);
     text += paragraph("   Fix: ", rule.fix);
     text += "   " + explaining_command(shown, rule) + '\n';
+  }
+  for (const Together& each : findings.together) {
+    text += '\n' + paragraph("", together_words(findings, each));
   }
   if (const std::string rest = rest_words(number, hidden, shown.least_share); !rest.empty()) {
     text += '\n' + paragraph("", rest);
@@ -85,14 +88,14 @@ std::string rule_text(const Rule& rule) {
 std::string explained_text(const Findings& findings, const Rule& rule) {
   const auto judgement = std::ranges::find(findings.judgements, &rule, &Judgement::rule);
   if (judgement == findings.judgements.end()) {
-    return "No GPU work has times there: there is nothing to find.\n";
+    return std::string(nothing_there) + '\n';
   }
   std::string text;
   for (const Finding& finding : findings.findings) {
     if (finding.rule != &rule) continue;
     text += paragraph("", "Here: " + saving(findings, finding) + " (" +
-                              std::to_string(finding.at_most) + " ns); confidence " +
-                              std::string(name_of(finding.confidence)) + ".");
+                              std::to_string(finding.at_most) + " ns)" + simulated_words(finding) +
+                              "; confidence " + std::string(name_of(finding.confidence)) + ".");
     text += draws_text(finding);
   }
   if (!judgement->abstains.empty()) {

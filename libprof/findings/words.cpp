@@ -76,6 +76,23 @@ std::string saving(const Findings& findings, const Finding& finding) {
   return text;
 }
 
+std::string simulated_words(const Finding& finding) {
+  return finding.simulated ? "; simulated " + time_words(*finding.simulated) : "";
+}
+
+std::string together_words(const Findings& findings, const Together& together) {
+  std::string text = "All of them together: at most " + time_words(together.at_most) +
+                     "; simulated " + time_words(together.simulated);
+  if (together.of_them_simulated < together.findings) {
+    text += " with " + std::to_string(together.of_them_simulated) + " of the " +
+            count_of(together.findings, "finding");
+  }
+  if (findings.devices.size() > 1) {
+    text += ", of " + printable(findings.device(together.device).name);
+  }
+  return text + ".";
+}
+
 std::string amount(const Draw& draw) {
   std::string text = time_words(draw.ns) + " of " + part_words(draw.part);
   if (draw.count > 0) text += ", " + count_of(draw.count, "time");

@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libprof/findings/findings.hpp"
 
 namespace gpuprof::findings {
+
+inline constexpr std::string_view nothing_there =
+    "No GPU work has times there: there is nothing to find.";
 
 std::string time_words(std::int64_t ns);
 std::string percent_words(double share);
@@ -19,6 +23,11 @@ std::string verdict(const Device& device);
 std::string steps_words(const Findings& findings);
 // "at most 3.60s, 99.4% of the time of NVIDIA H200 (0), 1.80s for each of 2 steps".
 std::string saving(const Findings& findings, const Finding& finding);
+// "; simulated 3.20s"; empty: it is not simulated.
+std::string simulated_words(const Finding& finding);
+// "All of them together: at most 3.60s; simulated 3.20s." With the device's name if there are
+// several, and how many are simulated if not all are.
+std::string together_words(const Findings& findings, const Together& together);
 // "718us of copying HtoD, 2 times".
 std::string amount(const Draw& draw);
 // The most expensive of it, printable and cut to a line: "cudaMalloc", "before add_step". Empty:

@@ -15,6 +15,7 @@ PRINTS = {
               ["kernels", "--markdown"]],
     "account": [[], ["--json"], ["--csv"]],
     "kernels": [[], ["--json"], ["--markdown"], ["--against", "run.sqlite"]],
+    "what-if": [["--no-gaps"], ["--no-waits", "--json"]],
     "diff": [["run.sqlite"], ["run.sqlite", "--json"], ["run.sqlite", "--markdown"]],
     "gate": [["run.sqlite"]],
     "memory": [[], ["--json"], ["--csv"], ["--timeline"], ["--leaks", "--by", "nvtx"]],

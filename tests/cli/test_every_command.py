@@ -37,7 +37,8 @@ WRITES = {
     "report": [["%profile", "--html", "%out.html"]],
     "baseline": [["add", "name", "%profile", "--dir", "%out"], ["list"]],
     "annotate": [["%profile"]],
-    "findings": [["%profile"], ["%profile", "--json", "--explain", "small_grids"]],
+    "findings": [["%profile"], ["%profile", "--json", "--explain", "small_grids"],
+                 ["%profile", "--packet"]],
 }  # fmt: skip
 # Tests of their own start these with ASan.
 ELSEWHERE = {"sample", "listen", "import", "view", "top", "doctor", "bisect"}

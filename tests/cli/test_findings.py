@@ -22,6 +22,8 @@ GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 CAPTURES = "vector_add", "torch_step", "two_processes", "streams_graph", "nvtx_threads", "die"
 KIND = "CUPTI_ACTIVITY_KIND_"
+NOT_SIMULATED = ("small_copies", "exposed_communication", "small_grids", "low_occupancy",
+                 "spills")  # fmt: skip
 HTOD, DTOH = 1, 2
 PAGEABLE, PINNED, DEVICE = 1, 2, 3
 US = 1000
@@ -127,32 +129,46 @@ class Made:
         )
         return self.database.execute("SELECT max(_id_) FROM StringTable").fetchone()[0]
 
-    def call(self, name, begin, end, domain="runtime"):
+    def call(self, name, begin, end, domain="runtime", **values):
         (cbid,) = self.database.execute(
             "SELECT cbid FROM API_NAME WHERE domain = ? AND (name = ? OR name GLOB ?)",
             (domain, name, name + "_v[0-9]*"),
         ).fetchone()
-        return self.insert(domain.upper(), begin, end, cbid=cbid, returnValue=0)
+        return self.insert(domain.upper(), begin, end, cbid=cbid, returnValue=0, **values)
 
-    def kernel(self, begin, end, name=None, launched=None, **values):
+    def kernel(self, begin, end, name=None, launched=None, thread=None, **values):
         """`launched`: begin and end of the call."""
         if launched:
-            values["correlationId"] = self.call("cudaLaunchKernel", *launched)
+            threads = {"threadId": thread} if thread else {}
+            values["correlationId"] = self.call("cudaLaunchKernel", *launched, **threads)
         if name:
             values["name"] = self.string(name)
         self.insert("CONCURRENT_KERNEL", begin, end, **{"gridX": 10000, "gridY": 1, **values})
 
-    def copy(self, begin, end, kind=HTOD, host=PINNED, asynchronous=True, size=1 << 20):
+    def copy(self, begin, end, kind=HTOD, host=PINNED, asynchronous=True, size=1 << 20,
+             launched=None, **values):  # fmt: skip
         source, target = (host, DEVICE) if kind == HTOD else (DEVICE, host)
+        if launched:
+            values["correlationId"] = self.call("cudaMemcpyAsync", *launched)
         self.insert("MEMCPY", begin, end, copyKind=kind, srcKind=source, dstKind=target,
-                    flags=int(asynchronous), bytes=size)  # fmt: skip
+                    flags=int(asynchronous), bytes=size, **values)  # fmt: skip
 
     def set(self, begin, end):
         self.insert("MEMSET", begin, end, bytes=64, value=0, flags=1, memoryKind=3)
 
-    def wait(self, begin, end):
+    def wait(self, begin, end, kind=3, stream=7):
+        """`kind`: 1 for an event, 3 for the stream, 4 for the context."""
         made = self.call("cudaStreamSynchronize", begin, end)
-        self.insert("SYNCHRONIZATION", begin, end, type=3, streamId=7, correlationId=made)
+        self.insert("SYNCHRONIZATION", begin, end, type=kind, streamId=stream, correlationId=made)
+
+    def event(self, call, stream, recording):
+        """An event that the call recorded."""
+        self.database.execute(
+            f"INSERT INTO {KIND}CUDA_EVENT(correlationId, contextId, streamId, eventId, deviceId, "
+            "deviceTime, cudaEventSyncId, processId) "
+            f"SELECT ?, contextId, ?, 1, 0, 0, ?, processId FROM {KIND}STREAM LIMIT 1",
+            (call, stream, recording),
+        )
 
     def step(self, begin, end, name):
         self.correlation += 1
@@ -201,6 +217,21 @@ class Rules(FindingsTest):
             self.assertEqual(found, wanted, "mended" if sound else "broken")
             self.check_sql(path, document)
             self.check_account(path, document)
+            self.check_simulated(document)
+
+    def check_simulated(self, document):
+        """Never more than the bound, of each and of all together."""
+        for finding in document["findings"]:
+            self.assertEqual(finding["simulated_ns"] is None, finding["rule"] in NOT_SIMULATED)
+            if finding["simulated_ns"] is not None:
+                self.assertIn(finding["simulated_ns"], range(finding["at_most_ns"] + 1))
+        for together in document["together"]:
+            mine = [each for each in document["findings"]
+                    if each["device_id"] == together["device_id"]]  # fmt: skip
+            self.assertEqual(together["at_most_ns"], sum(each["at_most_ns"] for each in mine))
+            self.assertIn(together["simulated_ns"], range(together["at_most_ns"] + 1))
+            self.assertEqual((together["findings"], together["simulated_findings"]),
+                             (len(mine), sum(each["simulated_ns"] is not None for each in mine)))  # fmt: skip
 
     def check_account(self, path, document):
         rows = self.account(path)
@@ -408,6 +439,56 @@ class Rules(FindingsTest):
                          [("pageable_copies", 2012 * US)])  # fmt: skip
         self.check_sql(path, document)
 
+    def simulated(self, path):
+        document = self.findings(path, "--min", "0")
+        self.check_simulated(document)
+        return {each["rule"]: (each["at_most_ns"] // US, each["simulated_ns"] // US)
+                for each in document["findings"] if each["simulated_ns"] is not None}  # fmt: skip
+
+    def test_what_is_simulated(self):
+        """Of the bound, what the schedule saves when it runs again with that mended."""
+        made = self.made()
+        self.in_a_gap("cudaMalloc", "runtime")(made, False)
+        self.assertEqual(self.simulated(made.finish()),
+                         {"allocations": (50, 50), "host_away": (7, 7)})  # fmt: skip
+        # After each kernel the host is late by 3 us of the wait and 17 us until the next is launched.
+        # Without the waits it is there in time.
+        made = self.made()
+        for begin in range(100, 700, 120):
+            made.kernel(begin + 10, begin + 110, launched=(begin, begin + 5))
+            made.wait(begin + 6, begin + 113)
+        self.assertEqual(self.simulated(made.finish()), {"blocking_waits": (80, 80)})
+        # Nothing else is in the way of launches that are too slow.
+        made = self.made()
+        for begin in range(100, 400, 30):
+            made.kernel(begin, begin + 10, launched=(begin - 10, begin - 5))
+        self.assertEqual(self.simulated(made.finish()), {"launch_bound": (180, 180)})
+        # Copies to the device that are in the way of kernels that do not need them.
+        made = self.made()
+        for i in range(3):
+            made.copy(30 + 300 * i, 130 + 300 * i, launched=(10 + 6 * i, 12 + 6 * i))
+            made.kernel(130 + 300 * i, 330 + 300 * i, launched=(13 + 6 * i, 15 + 6 * i))
+        path = made.finish()
+        self.assertEqual(self.simulated(path), {"unhidden_copies": (300, 200)})
+        self.assertIn("; simulated 200.00us; confidence", gpuprof("findings", path).stdout)
+        self.assertIn("; simulated 200.00us; confidence",
+                      gpuprof("findings", path, "--markdown").stdout)  # fmt: skip
+
+    def test_all_together(self):
+        """Two that help only where the other does not: together they save the sum, and not more."""
+        made = self.made()
+        self.in_a_gap("cudaMalloc", "runtime")(made, False)
+        made.kernel(700, 800, launched=(690, 695), localMemoryPerThread=64)
+        path = made.finish()
+        document = self.findings(path, "--min", "0")
+        self.check_simulated(document)
+        (together,) = document["together"]
+        self.assertEqual((together["findings"], together["simulated_findings"]), (3, 2))
+        self.assertEqual(together["simulated_ns"], (50 + 7 + 295) * US)
+        words = "together: at most 452.00us; simulated 352.00us with 2 of the 3 findings."
+        self.assertIn(words, " ".join(gpuprof("findings", path).stdout.split()))
+        self.assertIn(words, gpuprof("findings", path, "--markdown").stdout)
+
     def test_every_rule_has_such_a_test(self):
         rules = {path.stem for path in (SOURCE / "libprof/findings/rules").glob("*.cpp")}
         methods = {name.removeprefix("test_") for name in dir(self)}
@@ -430,6 +511,7 @@ class Profiles(FindingsTest):
                     document = self.findings(path, *window, "--min", "0")
                     self.check_sql(path, document, *window)
                     self.check_sums(path, document)
+                    Rules.check_simulated(self, document)
 
     def check_sums(self, path, document):
         if not document["devices"]:
@@ -513,6 +595,42 @@ class Profiles(FindingsTest):
         titles = re.findall(r"(?m)^### \d+\. (.*)$", text)
         self.assertEqual(titles, [finding["title"] for finding in document["findings"]])
         self.assertIn("([more](https://", text)
+
+    def packet(self, path, *options):
+        ran = gpuprof("findings", path, "--packet", *options)
+        self.assertIn(ran.returncode, (0, 20), ran.stderr)
+        self.assertLessEqual(len(ran.stdout.encode()), 4096)
+        self.assertTrue(ran.stdout.isascii())
+        return json.loads(ran.stdout)
+
+    def test_packet(self):
+        for capture in CAPTURES:
+            with self.subTest(capture):
+                path = self.replayed(capture)
+                packet, document = self.packet(path), self.findings(path)
+                self.assertEqual(packet["version"], 1)
+                self.assertEqual([each["rule"] for each in packet["findings"]],
+                                 [each["rule"] for each in document["findings"]][:3])  # fmt: skip
+                self.assertEqual(packet["all_findings"], len(document["findings"]))
+                self.assertEqual(packet["doubts"], document["doubts"])
+                for short, finding in zip(packet["findings"], document["findings"]):
+                    for name in ("title", "at_most_ns", "simulated_ns", "share", "confidence"):
+                        self.assertEqual(short[name], finding[name])
+                if not document["devices"]:
+                    self.assertIsNone(packet["device"])
+                    continue
+                device = packet["device"]
+                self.assertEqual(sum(each["duration_ns"] for each in device["account"]),
+                                 device["time_ns"])  # fmt: skip
+                self.assertIn(packet["verdict"][:40], gpuprof("findings", path).stdout)
+        path = self.replayed("torch_step")
+        packet = self.packet(path)
+        self.assertEqual(packet["next"], f"gpuprof findings {path} --explain module_loading")
+        self.assertEqual(packet["findings"][0]["fix"],
+                         "Run one step before what is measured or served.")  # fmt: skip
+        few = self.packet(path, "--min", "50%", "--from", "0")
+        self.assertEqual(few["next"], f"gpuprof findings {path} --from 0 --explain host_away")
+        self.assertEqual((few["window"]["steps"], few["all_findings"]), (None, 1))
 
     def test_rules_are_listed_and_described(self):
         listed = gpuprof("findings").stdout
@@ -602,7 +720,8 @@ class Profiles(FindingsTest):
 
     def test_wrong_words(self):
         path = self.replayed("vector_add")
-        for words in (["--json", "--markdown"], ["--min", "x"], ["--min", "101%"], ["--min", "nan"],
+        for words in (["--json", "--markdown"], ["--json", "--packet"],
+                      ["--packet", "--explain", "spills"], ["--min", "x"], ["--min", "101%"], ["--min", "nan"],
                       ["--explain", "spils"], ["--explain", "x" * 99], ["--from", "x"],
                       ["--nvtx", "nothing has this name"]):  # fmt: skip
             ran = gpuprof("findings", path, *words)
@@ -664,6 +783,31 @@ class ForgedProfiles(FindingsTest):
                 document = self.check(path)
                 self.assertLessEqual({"spills", "small_grids", "allocations"},
                                      {finding["rule"] for finding in document["findings"]})  # fmt: skip
+
+    def test_packet_of_long_names(self):
+        for name in ("n" * 100_000, "\x1b" * 100_000, "\u202e" * 100_000, "\\" * 100_000):
+            with self.subTest(name[:1]):
+                made = Made(self.replayed("vector_add"), self.folder)
+                made.kernel(100, 200, launched=(90, 95))
+                made.call("cudaMalloc", 205, 285)
+                made.kernel(290, 400, launched=(286, 288), localMemoryPerThread=9)
+                made.kernel(500, 600, launched=(486, 488), gridX=1)
+                for i in range(20):
+                    made.copy(600 + i, 601 + i, kind=30 + i)
+                path = made.finish()
+                with contextlib.closing(sqlite3.connect(path)) as database, database:
+                    for column in ("value", "demangled", "short"):
+                        database.execute(f"UPDATE StringTable SET {column} = ?", (name,))
+                    database.execute("UPDATE API_NAME SET name = 'cudaMalloc' || ?", (name,))
+                    # No two parts of the account are alike.
+                    database.execute(f"UPDATE {KIND}MEMCPY SET copyKind = 1000000000 + _id_")
+                longer = self.folder / ("f" * 200 + ".sqlite")
+                path.rename(longer)
+                packet = Profiles.packet(self, longer)
+                self.assertEqual(len(packet["findings"]), 3)
+                self.assertNotIn("f" * 200, packet["next"])
+                self.assertEqual(sum(each["duration_ns"] for each in packet["device"]["account"]),
+                                 packet["device"]["time_ns"])  # fmt: skip
 
     def test_numbers(self):
         values = (

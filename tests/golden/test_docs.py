@@ -71,7 +71,7 @@ def output_of(*arguments):
 def subcommand_names():
     """The commands that the program's help lists."""
     listed = output_of("--help", "all").partition("\nCommands\n")[2].partition("\n\n")[0]
-    names = re.findall(r"^ {2}([a-z]+)", listed, re.MULTILINE)
+    names = re.findall(r"^ {2}([a-z-]+)", listed, re.MULTILINE)
     if len(names) < 15:
         raise AssertionError(f"gpuprof --help lists no commands: {listed}")
     return names

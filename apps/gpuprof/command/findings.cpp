@@ -15,7 +15,7 @@ struct FindingsArguments {
   Options window;
   std::string explained;
   double least_share = 0.01;
-  bool json = false, markdown = false;
+  bool json = false, markdown = false, packet = false;
 };
 
 std::vector<std::string> rule_names(std::string_view argument) {
@@ -50,8 +50,11 @@ int list_rules(const findings::Rule* rule) {
 }
 
 int show_findings(FindingsArguments& arguments) {
-  if (arguments.json && arguments.markdown) {
-    throw Error("--json and --markdown exclude one another", "", ExitCode::bad_option);
+  if (arguments.json + arguments.markdown + arguments.packet > 1) {
+    throw Error("--json, --markdown and --packet exclude one another", "", ExitCode::bad_option);
+  }
+  if (arguments.packet && !arguments.explained.empty()) {
+    throw Error("--packet and --explain exclude one another", "", ExitCode::bad_option);
   }
   const reading::Filter& window = arguments.window.reports.filter;
   const findings::Shown shown{.file = arguments.file,
@@ -69,6 +72,8 @@ int show_findings(FindingsArguments& arguments) {
       [&] {
         if (arguments.json) {
           std::cout << findings_json(found, shown);
+        } else if (arguments.packet) {
+          std::cout << findings_packet(found, shown);
         } else if (shown.explained) {
           std::cout << rule_text(*shown.explained) << '\n'
                     << explained_text(found, *shown.explained);
@@ -89,6 +94,8 @@ void declare_findings(Grammar& grammar, FindingsArguments& arguments) {
                "Describe a rule, with the SQL that gives its number", "RULE");
   grammar.take("--json", &arguments.json, "One JSON document");
   grammar.take("--markdown", &arguments.markdown, "For a ticket");
+  grammar.take("--packet", &arguments.packet,
+               "At most 4 KiB of JSON for an agent or a ticket: verdict, account, three findings");
   grammar.footer(
       "\n"
       "  gpuprof findings run.sqlite\n"
@@ -96,7 +103,8 @@ void declare_findings(Grammar& grammar, FindingsArguments& arguments) {
       "  gpuprof findings run.sqlite --explain pageable_copies\n"
       "\n"
       "Each number is what mending it saves at most: time that gpuprof account has for the GPU,\n"
-      "without that before its first work and after its last. No part of it counts twice. Where\n"
+      "without that before its first work and after its last. No part of it counts twice. Next\n"
+      "to it is what the schedule saves when it runs again with that mended (what-if). Where\n"
       "steps are known (view steps), they are judged, without the first of three or more.\n"
       "A rule without the records that it needs says so instead of guessing.");
 }

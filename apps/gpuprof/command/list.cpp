@@ -16,6 +16,7 @@ namespace gpuprof::app {
   X(account_command)        \
   X(kernels_command)        \
   X(findings_command)       \
+  X(what_if_command)        \
   X(diff_command)           \
   X(gate_command)           \
   X(baseline_command)       \

@@ -1,6 +1,7 @@
 // Memory is allocated and freed while the GPU has nothing to do.
 #include "libprof/findings/needs.hpp"
 #include "libprof/findings/rule.hpp"
+#include "libprof/simulate/functions.hpp"
 
 namespace gpuprof::findings {
 
@@ -20,13 +21,9 @@ extern const Rule allocations{
   FROM account AS a
   JOIN API_NAME AS n ON n.domain = a.domain AND n.cbid = a.cause
   WHERE a.part = 'call'
-    AND n.name NOT GLOB '*Async*'
-    AND (n.name GLOB 'cudaMalloc*' OR n.name GLOB 'cudaFree*' OR n.name GLOB 'cudaHostAlloc*' OR
-         n.name GLOB 'cudaHostRegister*' OR n.name GLOB 'cudaHostUnregister*' OR
-         n.name GLOB 'cuMemAlloc*' OR n.name GLOB 'cuMemFree*' OR n.name GLOB 'cuMemHostAlloc*' OR
-         n.name GLOB 'cuMemHostRegister*' OR n.name GLOB 'cuMemHostUnregister*' OR
-         n.name GLOB 'cuMemCreate*' OR n.name GLOB 'cuMemMap*' OR n.name GLOB 'cuMemUnmap*'))",
+    AND )" GPUPROF_ALLOCATES,
     .bound = "Without these calls, the idle time in them is saved and nothing else.",
+    .mends = simulate::allocating,
     .confidence = Confidence::high,
     .reason = "The GPU had no work while the host was in the call.",
     .fix =

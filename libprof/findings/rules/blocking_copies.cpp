@@ -24,6 +24,7 @@ extern const Rule blocking_copies{
     .bound =
         "Time counts in which the device copied in that direction and nothing computed; the "
         "rest is hidden already.",
+    .mends = simulate::blocking_copies,
     .confidence = Confidence::high,
     .reason = "While the host waits for a copy, it launches nothing.",
     .fix =

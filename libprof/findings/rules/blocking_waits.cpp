@@ -28,6 +28,7 @@ extern const Rule blocking_waits{
         "Without the waits, the host would be ahead by the time that it waited, and work after "
         "such a gap would be there that much earlier. Gaps that began otherwise are not in the "
         "number.",
+    .mends = simulate::waits,
     .confidence = Confidence::medium,
     .reason = "Whether the host needed the result that it waited for is not recorded.",
     .fix =

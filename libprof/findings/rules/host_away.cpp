@@ -21,6 +21,7 @@ extern const Rule host_away{
   WHERE length > 50000)",
     .bound =
         "Of each gap, the part is saved in which the host did something else, and nothing else.",
+    .mends = simulate::away,
     .confidence = Confidence::medium,
     .reason = "What the host did is not recorded; NVTX ranges or --stacks would show it.",
     .fix =

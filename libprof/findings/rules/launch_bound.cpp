@@ -37,6 +37,7 @@ extern const Rule launch_bound{
     .bound =
         "If launching took no time, these gaps would not be there. They are the idle time "
         "without that of longer gaps and of gaps after a wait.",
+    .mends = simulate::short_gaps,
     .confidence = Confidence::high,
     .reason = "A launch and what the host does until the next one fill a gap that is so short.",
     .fix =

@@ -19,6 +19,7 @@ extern const Rule memory_sets{
   GROUP BY m.deviceId
   HAVING count(*) > 1000)",
     .bound = "Time counts in which the device set memory and did nothing else.",
+    .mends = simulate::sets,
     .confidence = Confidence::medium,
     .reason = "Whether the memory has to be set depends on the program.",
     .fix =

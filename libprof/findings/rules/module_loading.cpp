@@ -1,6 +1,7 @@
 // Code is loaded while the GPU has nothing to do.
 #include "libprof/findings/needs.hpp"
 #include "libprof/findings/rule.hpp"
+#include "libprof/simulate/functions.hpp"
 
 namespace gpuprof::findings {
 
@@ -20,13 +21,9 @@ extern const Rule module_loading{
   FROM account AS a
   JOIN API_NAME AS n ON n.domain = a.domain AND n.cbid = a.cause
   WHERE a.part = 'call'
-    AND (n.name GLOB 'cuModule*Load*' OR n.name GLOB 'cuModuleGetFunction*' OR
-         n.name GLOB 'cuLibrary*Load*' OR n.name GLOB 'cuLibraryGet*' OR n.name GLOB 'cuLink*' OR
-         n.name GLOB 'cuKernelGet*' OR n.name GLOB 'cuFuncLoad*' OR
-         n.name GLOB 'cuFuncGetAttribute*' OR n.name GLOB 'cudaFuncGetAttributes*' OR
-         n.name GLOB 'cudaLibrary*Load*' OR n.name GLOB 'cudaLibraryGet*' OR
-         n.name GLOB 'cudaGetKernel*' OR n.name GLOB 'cudaGetFuncBySymbol*'))",
+    AND )" GPUPROF_LOADS_CODE,
     .bound = "Without these calls, the idle time in them is saved and nothing else.",
+    .mends = simulate::loading,
     .confidence = Confidence::high,
     .reason = "The GPU had no work while the host was in the call.",
     .fix =

@@ -21,6 +21,7 @@ extern const Rule unhidden_copies{
     .bound =
         "Time counts in which the device copied in that direction and nothing computed; the "
         "rest is hidden already.",
+    .mends = simulate::other_copies,
     .confidence = Confidence::medium,
     .reason = "Whether there is work that does not need the data is not recorded.",
     .fix =

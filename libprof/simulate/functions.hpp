@@ -1,0 +1,19 @@
+// CUDA's functions by what they do, as SQL conditions on a row `n` of API_NAME.
+#pragma once
+
+// Those that are ordered in a stream do not count.
+#define GPUPROF_ALLOCATES                                                                     \
+  "(n.name NOT GLOB '*Async*' AND (n.name GLOB 'cudaMalloc*' OR n.name GLOB 'cudaFree*' OR\n" \
+  "         n.name GLOB 'cudaHostAlloc*' OR n.name GLOB 'cudaHostRegister*' OR\n"             \
+  "         n.name GLOB 'cudaHostUnregister*' OR n.name GLOB 'cuMemAlloc*' OR\n"              \
+  "         n.name GLOB 'cuMemFree*' OR n.name GLOB 'cuMemHostAlloc*' OR\n"                   \
+  "         n.name GLOB 'cuMemHostRegister*' OR n.name GLOB 'cuMemHostUnregister*' OR\n"      \
+  "         n.name GLOB 'cuMemCreate*' OR n.name GLOB 'cuMemMap*' OR n.name GLOB 'cuMemUnmap*'))"
+
+#define GPUPROF_LOADS_CODE                                                                         \
+  "(n.name GLOB 'cuModule*Load*' OR n.name GLOB 'cuModuleGetFunction*' OR\n"                       \
+  "         n.name GLOB 'cuLibrary*Load*' OR n.name GLOB 'cuLibraryGet*' OR\n"                     \
+  "         n.name GLOB 'cuLink*' OR n.name GLOB 'cuKernelGet*' OR n.name GLOB 'cuFuncLoad*' OR\n" \
+  "         n.name GLOB 'cuFuncGetAttribute*' OR n.name GLOB 'cudaFuncGetAttributes*' OR\n"        \
+  "         n.name GLOB 'cudaLibrary*Load*' OR n.name GLOB 'cudaLibraryGet*' OR\n"                 \
+  "         n.name GLOB 'cudaGetKernel*' OR n.name GLOB 'cudaGetFuncBySymbol*')"
