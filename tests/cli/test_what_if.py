@@ -4,6 +4,8 @@ one, small schedules that are made here take the time that follows by hand."""
 
 import contextlib
 import json
+import os
+import pathlib
 import random
 import shutil
 import sqlite3
@@ -24,6 +26,9 @@ from test_findings import (
     gpuprof,
 )
 
+BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", ""))
+# Packed in the sources.
+UNPACKED = "kinds", "device_graph", "metrics"
 CHANGES = "--no-gaps", "--overlap-copies", "--no-copies", "--no-waits"
 
 
@@ -48,11 +53,17 @@ class WhatIfTest(FindingsTest):
 
 
 class Recorded(WhatIfTest):
+    def unpacked(self, capture):
+        path = self.folder / f"{capture}.sqlite"
+        subprocess.run([GPUPROF, "replay", "-q", "-o", path,
+                        BUILD / f"tests/captures/{capture}.gpcap"], check=True)  # fmt: skip
+        return path
+
     def test_without_a_change_nothing_changes(self):
         """In no capture and no window, and its time is the account's. A change only ever saves."""
         chance = random.Random(33)
-        for capture in CAPTURES:
-            path = self.replayed(capture)
+        for capture in (*CAPTURES, *UNPACKED):
+            path = self.replayed(capture) if capture in CAPTURES else self.unpacked(capture)
             windows = [(), ("--from", "0")]
             devices = self.ask(path, "--from", "0")["devices"]
             for _ in range(3 if devices else 0):
