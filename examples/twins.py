@@ -6,7 +6,6 @@ Each does the same work in every step, an NVTX range, with the fault or without 
 should name the fault first, and not find it in the twin: scripts/gpu_check tries that."""
 
 import argparse
-import threading
 import time
 
 import torch
@@ -63,12 +62,12 @@ def parameters_one_by_one(mended):
 @fault
 def item_of_each_loss(mended):
     """The loss is read after each batch."""
-    a, b = matrices(1024)
+    a, b = matrices(4096)
     total = torch.zeros((), device="cuda")
 
     def step():
         nonlocal total
-        for _ in range(20):
+        for _ in range(10):
             loss = multiply(a, b, 1).mean()
             total = total + (loss if mended else loss.item())
 
@@ -77,10 +76,10 @@ def item_of_each_loss(mended):
 
 @fault
 def synchronize_each_layer(mended):
-    a, b = matrices(1024)
+    a, b = matrices(4096)
 
     def step():
-        for _ in range(20):
+        for _ in range(10):
             multiply(a, b, 1).relu_()
             if not mended:
                 torch.cuda.synchronize()
@@ -90,11 +89,11 @@ def synchronize_each_layer(mended):
 
 @fault
 def wait_for_an_event(mended):
-    a, b = matrices(1024)
+    a, b = matrices(4096)
     event = torch.cuda.Event()
 
     def step():
-        for _ in range(20):
+        for _ in range(10):
             multiply(a, b, 1).relu_()
             event.record()
             if not mended:
@@ -129,22 +128,6 @@ def pageable_results(mended):
 
     def step():
         result.copy_(multiply(a, b, 4), non_blocking=mended)
-
-    return step
-
-
-@fault
-def blocking_batches(mended):
-    """Pinned, but the host waits for each copy."""
-    a, b = matrices(2048)
-    batch = torch.randn(2048, 2048).pin_memory()
-    target = torch.empty(2048, 2048, device="cuda")
-    side = torch.cuda.Stream()
-
-    def step():
-        with torch.cuda.stream(side if mended else torch.cuda.current_stream()):
-            target.copy_(batch, non_blocking=mended)
-        multiply(a, b, 4)
 
     return step
 
@@ -203,20 +186,13 @@ def memory_given_back(mended):
 
 @fault
 def slow_loader(mended):
-    """The next batch is prepared while the GPU waits, or meanwhile by another thread."""
+    """The host prepares a batch for longer than the GPU works on one."""
     a, b = matrices(2048)
-
-    def prepare():
-        time.sleep(0.005)
 
     def step():
         if not mended:
-            prepare()
-            return multiply(a, b, 24)
-        loader = threading.Thread(target=prepare)
-        loader.start()
-        multiply(a, b, 24)
-        loader.join()
+            time.sleep(0.02)
+        multiply(a, b, 16)
 
     return step
 

@@ -16,7 +16,6 @@ FAULTS = {
     "wait_for_an_event": "blocking_waits",
     "pageable_batches": "pageable_copies",
     "pageable_results": "pageable_copies",
-    "blocking_batches": "blocking_waits",
     "copies_before_the_work": "unhidden_copies",
     "many_small_copies": "launch_bound",
     "memory_given_back": "allocations",
