@@ -212,26 +212,6 @@ def work_of_the_host(mended):
 
 
 @fault
-def functions_used_late(mended):
-    """Each step uses a function for the first time, whose code is loaded then."""
-    a, b = matrices(1024)
-    names = "tan asin acos atan sinh cosh asinh acosh atanh expm1 log1p log2 exp2 trunc ceil frac rsqrt sign"
-    functions = [getattr(torch, name) for name in names.split()]
-    if mended:
-        for function in functions:
-            function(a)
-    number = 0
-
-    def step():
-        nonlocal number
-        functions[number % len(functions)](a)
-        number += 1
-        multiply(a, b, 20)
-
-    return step
-
-
-@fault
 def few_blocks(mended):
     """A kernel of 16 blocks that loop, or one with a block for each part."""
     import triton

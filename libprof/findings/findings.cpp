@@ -1,7 +1,6 @@
 #include "libprof/findings/findings.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -78,7 +77,6 @@ class Reading {
       check();
       judge(*rule);
     }
-    std::ranges::stable_sort(result_.findings, std::greater{}, &Finding::at_most);
     return std::move(result_);
   }
 
@@ -170,6 +168,17 @@ class Reading {
   Findings result_;
 };
 
+// Those that save most come first.
+void rank(std::vector<Finding>& findings) {
+  const auto is_hint = [](const Finding& finding) {
+    return finding.rule->confidence == Confidence::low && !finding.simulated;
+  };
+  std::ranges::stable_sort(findings, [&](const Finding& a, const Finding& b) {
+    if (is_hint(a) != is_hint(b)) return is_hint(b);
+    return a.simulated.value_or(a.at_most) > b.simulated.value_or(b.at_most);
+  });
+}
+
 }  // namespace
 
 const Device& Findings::device(std::int64_t id) const {
@@ -190,6 +199,7 @@ Findings read_findings(store::Database& database, const reading::Moment& from,
   findings.of_steps = judged.of_steps;
   findings.without_first = judged.without_first;
   simulate_mending(snapshot, window, findings, check);
+  rank(findings.findings);
   return findings;
 }
 

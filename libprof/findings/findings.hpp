@@ -66,9 +66,11 @@ struct Findings {
   bool of_steps = false;            // that is the time of the steps, because nothing was chosen
   bool without_first = false;       // the first step is left out
   std::vector<Device> devices;
-  std::int64_t steps = 0;             // in that time, of the process with most; 0: none
-  std::vector<std::string> doubts;    // why the confidence of all findings is lower, sentences
-  std::vector<Finding> findings;      // those that save most come first
+  std::int64_t steps = 0;           // in that time, of the process with most; 0: none
+  std::vector<std::string> doubts;  // why the confidence of all findings is lower, sentences
+  // Those that save most come first: what is simulated counts, otherwise the bound. Rules of low
+  // confidence whose mending is not simulated come last, since their bound says little.
+  std::vector<Finding> findings;
   std::vector<Together> together;     // in the order of `devices`; see simulated.hpp
   std::vector<Judgement> judgements;  // in the order of rules()
 

@@ -21,7 +21,6 @@ FAULTS = {
     "memory_given_back": "allocations",
     "slow_loader": "host_away",
     "work_of_the_host": "host_away",
-    "functions_used_late": "module_loading",
     "few_blocks": "small_grids",
 }
 
