@@ -81,7 +81,7 @@ class TypedTimes(Tools):
         with database(part) as connection:
             (kernels,) = connection.execute("SELECT count(*) FROM kernels").fetchone()
         self.assertGreater(kernels, 0)
-        self.assertIn("kernels", markdown)
+        self.assertIn("| `` computed `` |", markdown)
         self.assertNotEqual(page, self.gpuprof("timeline", path).stdout)
 
     def test_nvprofs_files(self):
