@@ -235,14 +235,7 @@ def main():
     parser.add_argument("fault", choices=FAULTS)
     parser.add_argument("--mended", action="store_true", help="without the fault")
     parser.add_argument("--steps", type=int, default=18)
-    parser.add_argument(
-        "--list", action="store_true", help="faults, each with its rule of gpuprof findings"
-    )
     options = parser.parse_args()
-    if options.list or not options.fault:
-        for name, (rule, _) in FAULTS.items():
-            print(name, rule)
-        return
     step = FAULTS[options.fault](options.mended)
     torch.cuda.synchronize()
     # The host is one step ahead, so that a step takes as long as its work.
