@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,8 +18,13 @@ std::string json_text(const Json& document, int indent = -1, bool ascii = false)
   return document.dump(indent, ' ', ascii, Json::error_handler_t::replace);
 }
 
-// The same for a string, which may be printed to a terminal: if a character could control it, the
-// string is all ASCII.
+template <class Value>
+nlohmann::ordered_json or_null(const std::optional<Value>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+// json_text() for a string, which may be printed to a terminal: if a character could control it,
+// the string is all ASCII.
 inline std::string json_string(std::string_view text) {
   // Most strings, a million in an export, need no escapes.
   const bool plain = std::ranges::all_of(

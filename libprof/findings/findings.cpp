@@ -10,6 +10,7 @@
 #include "libprof/findings/simulated.hpp"
 #include "libprof/findings/statement.hpp"
 #include "libprof/read/names.hpp"
+#include "libprof/read/one_number.hpp"
 #include "libprof/read/steps_window.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/store/scan.hpp"

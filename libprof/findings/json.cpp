@@ -9,11 +9,6 @@ using Json = nlohmann::ordered_json;
 // Increase it when existing readers would misread the document; see docs/json.md.
 constexpr int version = 1;
 
-template <class Number>
-Json or_null(const std::optional<Number>& number) {
-  return number ? Json(*number) : Json();
-}
-
 Json device_json(const Device& device) {
   return {{"device_id", device.id},
           {"name", device.name},

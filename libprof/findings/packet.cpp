@@ -78,7 +78,7 @@ Json short_json(const Finding& finding, std::size_t most) {
           {"device_id", finding.device},
           {"at_most_ns", finding.at_most},
           {"share", finding.share},
-          {"simulated_ns", finding.simulated ? Json(*finding.simulated) : Json()},
+          {"simulated_ns", or_null(finding.simulated)},
           {"confidence", name_of(finding.confidence)},
           {"mostly", mostly.empty() ? Json() : Json(shortened(mostly, most))},
           {"fix", short_fix(rule.fix)}};

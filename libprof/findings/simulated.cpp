@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "libprof/read/steps_window.hpp"
 #include "libprof/simulate/replay.hpp"
 #include "libprof/simulate/schedule.hpp"
 

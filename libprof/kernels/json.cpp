@@ -9,11 +9,6 @@ using Json = nlohmann::ordered_json;
 // Increase it when existing readers would misread the document; see docs/json.md.
 constexpr int version = 1;
 
-template <class Number>
-Json or_null(const std::optional<Number>& number) {
-  return number ? Json(*number) : Json();
-}
-
 Json timed(const Shape& shape, std::int64_t ns) { return shape.timed > 0 ? Json(ns) : Json(); }
 
 Json share_json(const std::optional<Share>& share) {

@@ -1,7 +1,9 @@
 #include "libprof/read/steps_window.hpp"
 
+#include <optional>
 #include <string>
 
+#include "libprof/read/one_number.hpp"
 #include "libprof/read/tables.hpp"
 
 namespace gpuprof::reading {
@@ -24,19 +26,6 @@ std::optional<JudgedWindow> window_of_steps(store::Database& database) {
 }
 
 }  // namespace
-
-bool is_of_content(const store::DatabaseError& error) {
-  return error.of_statement() || error.kind() == store::DatabaseError::Kind::other;
-}
-
-std::optional<std::int64_t> number(store::Database& database, std::string_view sql) {
-  try {
-    return database.integer(sql);
-  } catch (const store::DatabaseError& error) {
-    if (!is_of_content(error)) throw;
-    return std::nullopt;
-  }
-}
 
 std::int64_t count_steps(store::Database& database, std::int64_t first, std::int64_t last) {
   return number(database, "SELECT max(n) FROM (SELECT count(*) AS n FROM STEP WHERE start >= " +

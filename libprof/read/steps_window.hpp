@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
 
 #include "libprof/read/window.hpp"
 #include "libprof/store/sqlite.hpp"
@@ -26,11 +24,5 @@ JudgedWindow judged_window(store::Database& database, const Moment& from, const 
 
 // The number of steps that begin in [first, last), of the process with most.
 std::int64_t count_steps(store::Database& database, std::int64_t first, std::int64_t last);
-
-// The result of a statement; nullopt also if the file's tables are not as gpuprof writes them.
-std::optional<std::int64_t> number(store::Database& database, std::string_view sql);
-// Whether an error is because tables or values of the file are not as gpuprof writes them: a column
-// is missing, a sum overflows.
-bool is_of_content(const store::DatabaseError& error);
 
 }  // namespace gpuprof::reading

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "libprof/read/steps_window.hpp"
+#include "libprof/read/one_number.hpp"
 #include "libprof/simulate/functions.hpp"
 
 namespace gpuprof::simulate {
