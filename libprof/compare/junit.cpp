@@ -66,10 +66,8 @@ void print_junit(const Comparison& sides, std::ostream& out) {
   const auto count = [&](std::string_view element) {
     return std::to_string(std::ranges::count(cases, element, &Case::element));
   };
-  out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-      << "<testsuite name=\"gpuprof gate\" tests=\"" << cases.size() << "\" failures=\""
-      << count("failure") << "\" errors=\"" << count("error") << "\" skipped=\"" << count("skipped")
-      << "\">\n";
+  out << junit_begin << " tests=\"" << cases.size() << "\" failures=\"" << count("failure")
+      << "\" errors=\"" << count("error") << "\" skipped=\"" << count("skipped") << "\">\n";
   for (const Case& each : cases) {
     out << "<testcase classname=\"gpuprof\" name=\"" << attribute(each.name) << "\">";
     if (each.element.empty()) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,10 @@ void print_json(const Comparison& sides, std::ostream& out);
 // JUnit's XML: a test case for the step, each rule and each part of the step. Only the first two
 // can fail, when gate does.
 void print_junit(const Comparison& sides, std::ostream& out);
+// How it begins.
+inline constexpr std::string_view junit_begin =
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+    "<testsuite name=\"gpuprof gate\"";
 
 // How much runs of one program differ: the step, its parts and its kernels, in halves of the runs
 // and in single runs.

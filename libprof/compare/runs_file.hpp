@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libprof/compare/run.hpp"
@@ -11,6 +12,9 @@ namespace gpuprof::compare {
 
 // Increase it when existing readers would misread the file; see docs/json.md.
 inline constexpr int runs_file_version = 1;
+
+// How the text of such a file begins.
+inline constexpr std::string_view runs_begin = R"({"format":"gpuprof runs")";
 
 // At most 100,000 bytes per run: kernels that take the least of the time are left out where that is
 // not enough, see Run::least_kernel. There is at least one run.

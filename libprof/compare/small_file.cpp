@@ -5,12 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "libprof/base/error.hpp"
-#include "libprof/base/path.hpp"
-#include "libprof/base/temporary_folder.hpp"
 
 namespace gpuprof::compare {
 namespace {
@@ -27,12 +24,6 @@ class OpenFile {
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
   int number() const { return file_; }
-  // Whether all is on its way to the disk.
-  bool finish() {
-    const bool ended = close(file_) == 0;
-    file_ = -1;
-    return ended;
-  }
 
  private:
   int file_;
@@ -94,26 +85,6 @@ nlohmann::json parse_json(const std::string& text, const std::string& path) {
   Json all = Json::parse(text, check_depth, false);
   if (all.is_discarded()) fail(path, "it is not JSON", ExitCode::import_failed);
   return all;
-}
-
-void write_small_file(const std::string& path, const std::string& text, bool replace) {
-  if (!replace && access(path.c_str(), F_OK) == 0) {
-    throw Error(path + " exists", "choose another name, or replace it with --replace",
-                ExitCode::output_failed);
-  }
-  const TemporaryFolder folder(folder_of(path));
-  const std::string made = folder / "unfinished";
-  OpenFile file(open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (file.number() < 0) fail(path, std::strerror(errno), ExitCode::output_failed);
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t wrote = write(file.number(), text.data() + done, text.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) fail(path, std::strerror(errno), ExitCode::output_failed);
-    done += static_cast<std::size_t>(wrote);
-  }
-  if (!file.finish() || std::rename(made.c_str(), path.c_str()) != 0) {
-    fail(path, std::strerror(errno), ExitCode::output_failed);
-  }
 }
 
 }  // namespace gpuprof::compare

@@ -1,4 +1,4 @@
-// Small files of strangers, read and written whole.
+// Small files of strangers, read whole.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,5 @@ bool is_json_file(const std::string& path);
 
 // Throws gpuprof::Error, which names the file, if the text is not JSON or is nested deeply.
 nlohmann::json parse_json(const std::string& text, const std::string& path);
-
-// Writes the file under another name and renames it, so that readers see all of it or nothing. Only
-// its owner can read it. Throws gpuprof::Error if it cannot be written, or exists and `replace` is
-// false.
-void write_small_file(const std::string& path, const std::string& text, bool replace);
 
 }  // namespace gpuprof::compare

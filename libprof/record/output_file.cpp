@@ -129,7 +129,8 @@ std::optional<Error> why_not_written(const std::string& path, const FileRules& r
       return refusal("-o names the file that is read", "choose another name");
     }
     if (!rules.overwrite) {
-      return refusal(path + " exists", "choose another name, or replace it with -f");
+      return refusal(path + " exists",
+                     "choose another name, or replace it with " + std::string(rules.option));
     }
     if (status.st_size > 0) {
       if (auto why = why_not_replaced(path, rules)) return why;
@@ -143,7 +144,7 @@ std::optional<Error> why_not_written(const std::string& path, const FileRules& r
     }
     if (!there && !rules.overwrite && link.st_size > 0 && suffix != shared_memory) {
       return refusal(beside + " is there, of another file that had the name",
-                     "choose another name, or replace it with -f");
+                     "choose another name, or replace it with " + std::string(rules.option));
     }
   }
   return std::nullopt;
@@ -169,7 +170,7 @@ int rename_to_free_name(const std::string& from, const std::string& to) {
 }  // namespace
 
 OutputFile::OutputFile(std::string name, FileRules rules)
-    : wanted_(std::move(name)), rules_(rules) {
+    : wanted_(std::move(name)), rules_(std::move(rules)) {
   if (wanted_ == "-") {
     throw Error("profiles and captures cannot be written to standard output",
                 "name a file; ./- is one that is called -", ExitCode::bad_option);

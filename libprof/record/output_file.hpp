@@ -21,6 +21,8 @@ struct FileRules {
   // true. With neither set: nothing else.
   std::string_view begins = {};
   bool (*is_one)(const std::string& path) = nullptr;
+  // The option that sets `overwrite`, for messages.
+  std::string_view option = "-f";
   bool profiles = true;    // false: profiles and captures are not replaced
   std::string input = {};  // the file being read: never replaced, under any name
 };

@@ -214,6 +214,21 @@ class Rules(GateTest):
         self.assertEqual(int(suite.get("tests")), len(cases))
         return cases, ran.stdout
 
+    def test_other_files_are_not_replaced(self):
+        for mine in ("notes", "<?xml version='1.0'?><testsuites/>"):
+            report = self.folder / "report.xml"
+            report.write_text(mine, encoding="utf-8")
+            files = [self.file(document(steady(seed=seed))) for seed in (1, 2)]
+            ran = self.run_it("gate", "--junit", report, *files, code=21)
+            self.assertIn("report.xml holds something else", ran.stderr)
+            self.assertEqual(report.read_text(encoding="utf-8"), mine)
+            kept = self.folder / "kept/main.json"
+            kept.parent.mkdir(exist_ok=True)
+            kept.write_text(mine, encoding="utf-8")
+            self.run_it("baseline", "add", "main", *files, "--replace", "--dir", "kept", code=21)
+            self.assertEqual(kept.read_text(encoding="utf-8"), mine)
+            self.assertEqual(os.listdir(kept.parent), ["main.json"])
+
     def test_limits(self):
         a = steady()
         b = steady(seed=2)

@@ -11,13 +11,13 @@
 
 #include "apps/gpuprof/command/sides.hpp"
 #include "apps/gpuprof/command/standard_output.hpp"
+#include "apps/gpuprof/command/text_file.hpp"
 #include "apps/gpuprof/command/with_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/compare/print.hpp"
 #include "libprof/compare/runs_file.hpp"
-#include "libprof/compare/small_file.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -48,7 +48,8 @@ int add_baseline(const BaselineArguments& arguments, const std::string& folder) 
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) throw Error(folder + ": " + failed.message(), "", ExitCode::output_failed);
-  compare::write_small_file(path, compare::runs_text(runs), arguments.replace);
+  record::OutputFile file(path, runs_file_rules(arguments.replace));
+  write_text(file, compare::runs_text(runs));
   say(path + " has " + count_of(runs.size(), "run"));
   return 0;
 }

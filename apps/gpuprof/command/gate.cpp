@@ -1,9 +1,9 @@
 // gpuprof gate: diff as an exit code for CI. It can also record the runs.
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -11,6 +11,7 @@
 
 #include "apps/gpuprof/command/sides.hpp"
 #include "apps/gpuprof/command/standard_output.hpp"
+#include "apps/gpuprof/command/text_file.hpp"
 #include "apps/gpuprof/command/with_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
@@ -19,7 +20,6 @@
 #include "libprof/compare/checks.hpp"
 #include "libprof/compare/print.hpp"
 #include "libprof/compare/runs_file.hpp"
-#include "libprof/compare/small_file.hpp"
 #include "libprof/compare/trials.hpp"
 
 namespace gpuprof::app {
@@ -114,6 +114,7 @@ int calibrate(const GateArguments& arguments) {
   const int count = arguments.runs ? arguments.runs : runs_of_calibration;
   if (arguments.output.empty()) refuse("--calibrate needs the name of a file", "add -o floor.json");
   if (count < 2) refuse("a calibration has 2 runs or more", "");
+  record::OutputFile file(arguments.output, runs_file_rules(arguments.replace));
   std::vector<compare::Run> runs;
   Recordings recordings(arguments);
   recordings.warm_up(arguments.calibrate, "program");
@@ -123,15 +124,13 @@ int calibrate(const GateArguments& arguments) {
       return code;
     }
   }
-  compare::write_small_file(arguments.output, compare::runs_text(runs), arguments.replace);
+  write_text(file, compare::runs_text(runs));
   return print_to_standard_output([&] { compare::print_floor(runs, std::cout, {.prefix = ""}); });
 }
 
 void check_arguments(const GateArguments& arguments) {
-  if (!arguments.output.empty() && !arguments.replace &&
-      std::filesystem::exists(arguments.output)) {
-    throw Error(arguments.output + " exists", "choose another name, or replace it with --replace",
-                ExitCode::output_failed);
+  if (!arguments.output.empty() && arguments.calibrate.empty()) {
+    refuse("-o names the file that --calibrate writes", "");
   }
   const bool files = !arguments.sides.files.empty() || !arguments.sides.others.empty();
   const bool commands = !arguments.base.empty() || !arguments.changed.empty();
@@ -162,12 +161,15 @@ int code_of(const compare::Comparison& result, bool strict) {
   return code_inconclusive;
 }
 
-void write_junit(const compare::Comparison& result, const std::string& path) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  print_junit(result, file);
-  if (!file.flush()) {
-    throw Error(path + " cannot be written", "", ExitCode::output_failed);
-  }
+// Of an earlier run it is replaced; CI's other users may read it.
+record::FileRules junit_rules() {
+  return {.overwrite = true, .mode = 0644, .begins = compare::junit_begin, .profiles = false};
+}
+
+void write_junit(const compare::Comparison& result, record::OutputFile& file) {
+  std::ostringstream text;
+  print_junit(result, text);
+  write_text(file, text.str());
 }
 
 int gate(GateArguments& arguments) {
@@ -180,6 +182,8 @@ int gate(GateArguments& arguments) {
     if (given) sides.rules.threshold = threshold;  // the command line takes precedence
   }
   if (!arguments.calibrate.empty()) return calibrate(arguments);
+  std::optional<record::OutputFile> junit;
+  if (!arguments.junit.empty()) junit.emplace(arguments.junit, junit_rules());
   std::vector<compare::Run> a, b;
   const bool records = !arguments.changed.empty();
   if (const int code = records ? record_sides(arguments, a, b) : read_sides(sides, a, b)) {
@@ -187,7 +191,7 @@ int gate(GateArguments& arguments) {
   }
   compare::Comparison result;
   if (const int code = compare_sides(sides, std::move(a), std::move(b), result)) return code;
-  if (!arguments.junit.empty()) write_junit(result, arguments.junit);
+  if (junit) write_junit(result, *junit);
   return code_of(result, arguments.strict);
 }
 

@@ -3,16 +3,15 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include "apps/gpuprof/command/standard_output.hpp"
+#include "apps/gpuprof/command/text_file.hpp"
 #include "apps/gpuprof/command/with_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/file_name.hpp"
 #include "libprof/read/record_count.hpp"
-#include "libprof/record/output_file.hpp"
 #include "libprof/view/page/report.hpp"
 
 namespace gpuprof::app {
@@ -35,13 +34,7 @@ void write(const std::string& name, std::string_view begins, const std::string& 
   record::OutputFile made(expand_name(name, getpid()), {.overwrite = arguments.output.overwrite,
                                                         .mode = arguments.output.file_mode,
                                                         .begins = begins});
-  std::ofstream file(made.path(), std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) {
-    throw Error(made.name() + " cannot be written", "is there room?", ExitCode::output_failed);
-  }
-  made.place();
+  write_text(made, text);
   if (!arguments.output.quiet) {
     std::fprintf(stderr, "gpuprof: %s: %zu bytes\n", made.name().c_str(), text.size());
   }

@@ -107,6 +107,13 @@ int read_sides(SidesArguments& arguments, std::vector<compare::Run>& a,
   return 0;
 }
 
+record::FileRules runs_file_rules(bool replace) {
+  return {.overwrite = replace,
+          .begins = compare::runs_begin,
+          .option = "--replace",
+          .profiles = false};
+}
+
 int compare_sides(SidesArguments& arguments, std::vector<compare::Run> a,
                   std::vector<compare::Run> b, compare::Comparison& result) {
   if (!arguments.floor.empty()) {

@@ -7,6 +7,7 @@
 
 #include "apps/gpuprof/command/grammar.hpp"
 #include "libprof/compare/comparison.hpp"
+#include "libprof/record/output_file.hpp"
 
 namespace gpuprof::app {
 
@@ -30,6 +31,9 @@ void read_baseline(const SidesArguments& arguments, std::vector<compare::Run>& r
 // Reads the runs that the arguments name. Returns the exit code.
 int read_sides(SidesArguments& arguments, std::vector<compare::Run>& a,
                std::vector<compare::Run>& b);
+
+// For writing a file of runs, which `replace` replaces, as it does empty files.
+record::FileRules runs_file_rules(bool replace);
 
 // Compares, prints, and returns the exit code.
 int compare_sides(SidesArguments& arguments, std::vector<compare::Run> a,
