@@ -3,13 +3,12 @@
 import {count, share, time} from './format.js';
 import {bar, make, table} from './panel.js';
 
-// Work in colors, idle time in grays.
-const colors = {compute: '#3b82c4', communication: '#c2483d', copy: '#d08a2e', set: '#e0b060',
-                call: '#6d7680', 'no call': '#8b949e', unknown: '#8b949e', 'short gap': '#a9b1ba', before: '#c3c9d0', after: '#c3c9d0'};
+// The color's name is the class's.
+const rowColor = row => `var(--${row.class.replace(' ', '-')})`;
 const mostBars = 4;
 const work = ['compute', 'communication', 'copy', 'set'];
 
-function barOf(rows, whole) { return bar(rows.map(row => [row.words, row.duration, colors[row.class]]), whole); }
+function barOf(rows, whole) { return bar(rows.map(row => [row.words, row.duration, rowColor(row)]), whole); }
 
 // All of it, or of each GPU its work and the `most` largest parts.
 export function accounts(answer, most = Infinity) {
@@ -21,7 +20,7 @@ export function accounts(answer, most = Infinity) {
     }));
     shown.forEach((row, i) => {
       const sign = make('span', '', 'sign');
-      sign.style.background = colors[row.class];
+      sign.style.background = rowColor(row);
       lines.rows[i + 1].cells[0].prepend(sign);
     });
     const more = others.length ? `${count(others.length)} smaller parts: ${time(others.reduce((sum, row) => sum + row.duration, 0))}. ` : '';

@@ -1,28 +1,13 @@
 // @ts-check
 // The picture: rows are drawn pixel by pixel, which is equally fast everywhere; labels on top.
 import {cut, moment, percent, value} from './format.js';
+import {colorOf, markOf, onMark, pixelOf} from './palette.js';
 import {lowerBound} from './tiles.js';
 
 export const ruler = 22, rowHeight = 18, groupHeight = 22, counterHeight = 44;
 const shown = rowHeight - 3;  // of a row; the rest is spacing
 const letter = 6.7;           // pixels, in the font below
 const font = '11px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace';
-
-const hues = [210, 25, 140, 275, 50, 330, 175, 95, 245, 5, 295, 70];
-
-function rgb(hue, saturation, light) {
-  const a = saturation * Math.min(light, 1 - light);
-  const part = n => {
-    const k = (n + hue / 30) % 12;
-    return Math.round(255 * (light - a * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
-  };
-  return (255 << 24 | part(4) << 16 | part(8) << 8 | part(0)) >>> 0;
-}
-
-function parse(color) {
-  const [r, g, b] = [1, 3, 5].map(at => parseInt(color.slice(at, at + 2), 16));
-  return (255 << 24 | b << 16 | g << 8 | r) >>> 0;
-}
 
 export class Painter {
   constructor(canvas) {
@@ -33,17 +18,24 @@ export class Painter {
   }
 
   theme() {
-    const style = getComputedStyle(document.documentElement);
-    const get = name => style.getPropertyValue(name).trim();
-    this.colors = {ground: get('--ground'), raised: get('--raised'), text: get('--text'), faint: get('--faint'),
-                   line: get('--line'), accent: get('--accent'), wait: get('--wait')};
-    const dark = parseInt(this.colors.ground.slice(1, 3), 16) < 128;
-    this.label = dark ? '#f4f6f8' : '#10151b';
-    this.fill = hues.map(hue => rgb(hue, 0.45, dark ? 0.36 : 0.72));
-    this.hatch = hues.map(hue => rgb(hue, 0.45, dark ? 0.22 : 0.88));
-    this.edge = hues.map(hue => rgb(hue, 0.5, dark ? 0.52 : 0.52));
-    this.groundPixel = parse(this.colors.ground);
-    this.counterPixel = parse(this.colors.accent);
+    const names = ['ground', 'raised', 'text', 'faint', 'line', 'accent', 'wait'];
+    this.colors = Object.fromEntries(names.map(name => [name, colorOf(name)]));
+    this.groundPixel = pixelOf(this.colors.ground);
+    this.counterPixel = pixelOf(this.colors.accent);
+    this.counterPale = pixelOf(this.colors.accent, 0.25, this.colors.ground);
+    /** @type {Map<string, {fill: number, pale: number, label: string}>} */ this.shades = new Map();
+  }
+
+  // Pixels of a color, and that of labels on it. A name that is not known yet is gray.
+  shade(kind, work) {
+    const name = work ? markOf(kind, work) : 'overhead';
+    let shade = this.shades.get(name);
+    if (!shade) {
+      const color = colorOf(name);
+      shade = {fill: pixelOf(color), pale: pixelOf(color, 0.45, this.colors.ground), label: onMark(color)};
+      this.shades.set(name, shade);
+    }
+    return shade;
   }
 
   resize() {
@@ -79,13 +71,12 @@ export class Painter {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.font = font;
     context.textBaseline = 'middle';
-    context.fillStyle = this.label;
-    for (const [text, x, y, ground] of texts) {
-      if (ground) {
+    for (const [text, x, y, color] of texts) {
+      if (!color) {
         context.fillStyle = this.colors.ground;
         context.fillRect(x - 2, y - shown / 2 + 1, context.measureText(text).width + 4, shown - 3);
-        context.fillStyle = this.label;
       }
+      context.fillStyle = color || this.colors.text;
       context.fillText(text, x, y);
     }
     this.marks(view, marks, items, scroll);
@@ -110,15 +101,15 @@ export class Painter {
     const zero = this.x(view, tile.from);
     let at = Math.max(0, lowerBound(row.end, (left - zero) / step) - 1);
     let runFrom = 0, runTo = -1, runCount = 0, runBusy = 0, runLongest = -1, runName = 0;
-    const label = (text, from, to, ground) => {
+    const label = (text, from, to, color = '') => {
       const begin = Math.max(from, left) / this.ratio + 3;
       const room = Math.floor((Math.min(to, width) / this.ratio - begin - 2) / letter);
-      if (room >= 3) texts.push([cut(text, room), begin, top + shown / 2 + 0.5, ground]);
+      if (room >= 3) texts.push([cut(text, room), begin, top + shown / 2 + 0.5, color]);
     };
     const endRun = () => {
       if (runCount > 1 && runTo - runFrom > 90 * this.ratio) {
         const busy = percent(runBusy, (runTo - runFrom) / this.scale);
-        label(`${runCount.toLocaleString('en-US')} ${item.noun}, longest ${nameOf(runName)[0]}, ${busy} busy`, runFrom, runTo, true);
+        label(`${runCount.toLocaleString('en-US')} ${item.noun}, longest ${nameOf(runName)[0]}, ${busy} busy`, runFrom, runTo);
       }
       runCount = 0;
     };
@@ -128,20 +119,20 @@ export class Painter {
       if (to < left + 0.001) continue;
       const a = Math.max(left, Math.floor(from + 0.001));
       const b = Math.min(width, Math.max(a + 1, Math.floor(to + 0.001)));
-      const color = row.name[at] % hues.length;
+      const {fill, pale, label: onFill} = this.shade(item.kind, nameOf(row.name[at])[2]);
       if (row.count[at] === 1 && to - from > 3.999) {
         endRun();
         for (const line of lines) {
-          line.fill(this.fill[color], a, b);
-          if (from > left - 0.001) line[a] = this.edge[color];
+          line.fill(fill, a, b);
+          if (from > left - 0.001) line[a] = pale;
         }
-        if (to - from > 24 * this.ratio) label(nameOf(row.name[at])[0], from, to);
+        if (to - from > 24 * this.ratio) label(nameOf(row.name[at])[0], from, to, onFill);
         continue;
       }
       const bucket = row.count[at] > 1;
       for (let i = 0; i < 4; ++i) {
-        if (!bucket) lines[i].fill(this.fill[color], a, b);
-        else for (let x = a; x < b; ++x) lines[i][x] = (x + i) % 4 < 2 ? this.edge[color] : this.hatch[color];
+        if (!bucket) lines[i].fill(fill, a, b);
+        else for (let x = a; x < b; ++x) lines[i][x] = (x + i) % 4 < 2 ? fill : pale;
       }
       if (runCount === 0 || from > runTo + 3 * this.ratio) {
         endRun();
@@ -181,7 +172,6 @@ export class Painter {
         this.pixels[line * width + x] = pixel;
       }
     };
-    const pale = this.hatch[0];
     const first = Math.max(left, Math.ceil(zero - 0.001)), end = Math.min(width, Math.floor(zero + tile.width * step + 0.001));
     let at = 0, held = null;
     for (let x = first; x < end; ++x) {
@@ -198,7 +188,7 @@ export class Painter {
       }
       column(x, y, y + tall, this.groundPixel);
       if (most === null) continue;
-      column(x, level(most), level(low), pale);
+      column(x, level(most), level(low), this.counterPale);
       column(x, level(most), Math.max(level(least), level(most) + 1), this.counterPixel);
     }
   }

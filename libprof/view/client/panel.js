@@ -72,9 +72,9 @@ function devices(all, {from, to}, whole) {
   return all.flatMap(device => {
     const span = whole ? device.last - device.first : to - from;
     const pieces = [
-      ['kernels alone', device.compute - device.both - device.exposed, '#3b82c4'], ['kernels and copies', device.both, '#7a5bb0'],
-      ...device.exposed > 0 ? [['exposed communication', device.exposed, '#c2483d']] : [],
-      ['copies alone', device.copies - device.both, '#d08a2e'], ['idle', span - device.busy, '#8b949e'],
+      ['kernels alone', device.compute - device.both - device.exposed, 'var(--compute)'], ['kernels and copies', device.both, 'var(--both)'],
+      ...device.exposed > 0 ? [['exposed communication', device.exposed, 'var(--communication)']] : [],
+      ['copies alone', device.copies - device.both, 'var(--copy)'], ['idle', span - device.busy, 'var(--before)'],
     ];
     const names = make('dl');
     for (const [name, size, color] of pieces) {

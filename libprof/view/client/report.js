@@ -64,7 +64,7 @@ export class ReportSource {
   }
 
   async names(ids) {
-    return Object.fromEntries(ids.map(id => [id, this.data.names[id] ?? ['', '']]));
+    return Object.fromEntries(ids.map(id => [id, this.data.names[id] ?? ['', '', '']]));
   }
 
   // The record, or the piece that includes it, with its length; `by`: the next one (1), or the previous one (-1).

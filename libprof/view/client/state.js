@@ -5,7 +5,7 @@
  *  @typedef {{from: number, to: number}} Span
  *  @typedef {{track: number, row: number, item: number, begin: number, end: number, arrows?: any[]}} Place a record, or the
  *    first of a bucket; `arrows`: from arrowsOf() of links.js
- *  @typedef {{top: number, height: number, track: number, row?: number, label?: string, noun?: string, group?: string,
+ *  @typedef {{top: number, height: number, track: number, row?: number, label?: string, noun?: string, kind?: string, group?: string,
  *    key?: string, heading?: boolean, closed?: boolean, counter?: boolean, unit?: string, least?: () => number,
  *    most?: () => number}} Item a line of the layout: the head of a group (track -1), a row of records or a counter */
 
@@ -23,9 +23,10 @@ export const state = new class {
   /** @type {Map<number, Tile>} */ tiles = new Map();
   /** @type {Map<number, Tile>} */ whole = new Map();
   /** @type {Map<number, number[]>} */ ranges = new Map();
-  // timeline.js: short and full names by number, and those to be fetched
+  // timeline.js: short and full names and colors by number, those to be fetched, and whether some are under way
   /** @type {Map<number, string[]>} */ names = new Map();
   /** @type {Set<number>} */ wantedNames = new Set();
+  naming = false;
   // choose.js: what is selected (input.js drags ranges), which groups are closed, and whether a key is being answered
   /** @type {{range: Span, selected: Place}} */ marks = {range: null, selected: null};
   /** @type {Set<string>} */ closed = new Set();

@@ -12,14 +12,20 @@ export function nameOf(id) {
   const known = state.names.get(id);
   if (known) return known;
   state.wantedNames.add(id);
-  return ['\u2026', '\u2026'];
+  return ['\u2026', '\u2026', ''];
 }
 
 async function fetchNames() {
-  const ids = [...state.wantedNames].slice(0, 200);
+  if (state.naming || state.wantedNames.size === 0) return;
+  const ids = [...state.wantedNames].slice(0, 1000);
   state.wantedNames.clear();
-  if (ids.length === 0) return;
-  for (const [id, texts] of Object.entries(await source.names(ids))) state.names.set(Number(id), texts);
+  state.naming = true;
+  try {
+    for (const [id, texts] of Object.entries(await source.names(ids))) state.names.set(Number(id), texts);
+  } catch {  // as tiles: they say so
+    await new Promise(done => setTimeout(done, 1000));
+  }
+  state.naming = false;
   redraw();
 }
 
@@ -55,7 +61,7 @@ export function layout() {
                                  least: () => range()[0], most: () => range()[1]});
     }
     for (let row = 0; row < track.rows; ++row) {
-      add(rowHeight, {label: row === 0 ? label : '', track: number, row, noun: track.noun});
+      add(rowHeight, {label: row === 0 ? label : '', track: number, row, noun: track.noun, kind: track.kind});
     }
   });
   get('height').style.height = `${top + ruler}px`;

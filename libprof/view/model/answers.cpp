@@ -8,6 +8,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/base/utf8.hpp"
+#include "libprof/read/palette.hpp"
 #include "libprof/view/model/account_answer.hpp"
 
 namespace gpuprof::view {
@@ -149,7 +150,8 @@ std::string names_answer(const Model& model, std::span<const std::uint32_t> name
   for (const std::uint32_t name : names) {
     if (name >= model.names.size()) continue;
     const Name& known = model.names[name];
-    answer[std::to_string(name)] = {valid_utf8(known.label), valid_utf8(known.text)};
+    answer[std::to_string(name)] = {valid_utf8(known.label), valid_utf8(known.text),
+                                    color_of(known)};
   }
   return json_text({{"names", std::move(answer)}});
 }
@@ -184,6 +186,7 @@ std::string statistics_answer(const Model& model, const Window& window, const St
     if (names >= most) continue;
     work[kind].push_back({{"name", valid_utf8(model.names[each.name].text)},
                           {"label", valid_utf8(model.names[each.name].label)},
+                          {"color", color_of(model.names[each.name])},
                           {"count", each.count},
                           {"time", each.time},
                           {"longest", each.longest}});
@@ -237,7 +240,10 @@ std::string differences_answer(const Model& first, Window in_first, const Model&
       sum.time[i] += each.time[i];
     }
     if (work.size() == most) continue;
-    work.push_back({{"name", valid_utf8(each.name)}, {"count", each.count}, {"time", each.time}});
+    work.push_back({{"name", valid_utf8(each.name)},
+                    {"color", reading::color_of_work(each.name)},
+                    {"count", each.count},
+                    {"time", each.time}});
   }
   return json_text({{"from", saturating_subtract(in_first.from, first.zero)},
                     {"to", saturating_subtract(in_first.to, first.zero)},

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "libprof/base/error.hpp"
+#include "libprof/read/palette.hpp"
 #include "libprof/read/window.hpp"
 #include "libprof/view/model/reading.hpp"
 
@@ -111,6 +112,10 @@ std::uint32_t Reading::name(const std::string& text, const Labels::Label& label)
                            .function = label.function});
   }
   return place->second;
+}
+
+std::string color_of(const Name& name) {
+  return reading::color_of_work(name.function.empty() ? name.text : name.function);
 }
 
 std::uint8_t Reading::table(const timeline::RecordTable& table) {

@@ -48,6 +48,8 @@ struct Name {
   std::string label;     // the file's short form if there is one, else the text
   std::string function;  // for a kernel: without template arguments; empty: the text
 };
+// As GPU work, see read/palette.hpp. What is no GPU work uses only that it differs by name.
+std::string color_of(const Name& name);
 
 // A non-empty time interval.
 struct Window {

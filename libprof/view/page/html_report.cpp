@@ -9,9 +9,9 @@ namespace {
 
 // The page's modules, in dependency order. Without sql.js, since there is no server.
 constexpr const char* modules[] = {
-    "format.js", "tiles.js",    "records.js", "report.js", "source.js",  "draw.js",
-    "panel.js",  "account.js",  "links.js",   "jump.js",   "summary.js", "walk.js",
-    "state.js",  "timeline.js", "choose.js",  "run.js",    "input.js",   "app.js"};
+    "format.js",   "palette.js", "tiles.js", "records.js", "report.js",  "source.js", "draw.js",
+    "panel.js",    "account.js", "links.js", "jump.js",    "summary.js", "walk.js",   "state.js",
+    "timeline.js", "choose.js",  "run.js",   "input.js",   "app.js"};
 
 // All as one module, without imports.
 std::string one_script() {
@@ -42,8 +42,10 @@ std::string html_report(const Model& model, const RunSummary& summary, bool all_
       "content=\"default-src "
       "'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri "
       "'none'; form-action 'none'\">");
-  put("<link rel=\"stylesheet\" href=\"style.css\">",
-      "<style>\n" + std::string(find_page("style.css")->text) + "</style>");
+  for (const std::string sheet : {"palette.css", "style.css"}) {
+    put("<link rel=\"stylesheet\" href=\"" + sheet + "\">",
+        "<style>\n" + std::string(find_page(sheet)->text) + "</style>");
+  }
   put("<script type=\"module\" src=\"app.js\"></script>", report_data(model, summary, all_records) +
                                                               "<script type=\"module\">\n" +
                                                               one_script() + "</script>");

@@ -32,7 +32,7 @@ json drawn_names(const Model& model, const std::vector<bool>& used) {
     const std::string text = shortened(model.names[i].text, longest_drawn_name);
     bytes += label.size() + text.size() + 20;
     if (bytes > most_name_bytes) break;
-    names[std::to_string(i)] = {label, text};
+    names[std::to_string(i)] = {label, text, color_of(model.names[i])};
   }
   return names;
 }
