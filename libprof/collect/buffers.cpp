@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::int64_t default_slots = 256;
 constexpr std::int64_t default_slot_bytes = 1 << 20;
+constexpr std::int64_t cuptis_device_buffers = 250;  // CUPTI's own limit in a context
 
 }  // namespace
 
@@ -53,6 +54,7 @@ std::optional<std::string> Buffers::create(const wire::Fields& config,
     payload_schemas_->seen(domain, schema);
   });
   packing.unlock();
+  size_device_buffers(config);
   if (cupti_.cuptiActivitySetAttribute) {
     // We zero slots ourselves after packing, so CUPTI need not do it on the target's threads. A
     // CUPTI that does not know the attribute zeroes them again, with no other effect.
@@ -84,6 +86,35 @@ std::optional<std::string> Buffers::create(const wire::Fields& config,
                       cupti_.cuptiActivityRegisterCallbacks(on_request, on_complete));
 }
 
+void Buffers::set_attribute(CUpti_ActivityAttribute attribute, std::int64_t value) {
+  if (value <= 0 || !cupti_.cuptiActivitySetAttribute) return;
+  auto wanted = static_cast<std::size_t>(value);
+  std::size_t size = sizeof wanted;
+  cupti_.try_("cuptiActivitySetAttribute",
+              cupti_.cuptiActivitySetAttribute(attribute, &size, &wanted));
+}
+
+void Buffers::size_device_buffers(const wire::Fields& config) {
+  set_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE,
+                config.integer("device_buffer_mb", 0) * 1'000'000);
+  const std::int64_t asked = config.integer("device_buffers", 0);
+  set_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, asked);
+  device_buffers_ = asked > 0 ? asked : cuptis_device_buffers;
+  untimed_kernels_.store(0);
+  untimed_before_ = 0;
+  most_device_buffers_ = 2 * device_buffers_;
+}
+
+std::uint64_t Buffers::untimed_kernels() {
+  const std::uint64_t all = untimed_kernels_.load(std::memory_order_relaxed);
+  const std::uint64_t new_ones = all - std::exchange(untimed_before_, all);
+  if (new_ones > 0 && device_buffers_ < most_device_buffers_) {
+    device_buffers_ += std::max<std::int64_t>(device_buffers_ / 4, 1);
+    set_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, device_buffers_);
+  }
+  return new_ones;
+}
+
 std::byte* Buffers::lend() {
   std::byte* const buffer = arena_.lend();
   if (!buffer) count(wire::Count::slots_exhausted);
@@ -107,6 +138,7 @@ void Buffers::note_packed() {
   ledger.set(wire::Count::records_packed, packer_->records());
   ledger.set(wire::Count::unknown_records, packer_->unknown());
   ledger.set(wire::Count::profiler_kernels, packer_->profiler_kernels());
+  untimed_kernels_.store(packer_->untimed_kernels(), std::memory_order_relaxed);
 }
 
 void Buffers::unwanted(const std::byte* buffer, std::size_t used) {

@@ -71,6 +71,10 @@ class Buffers {
   // of the time at most, also in a program that does little but wait.
   void flush_after_wait();
 
+  // How many kernels came without times since the last call. Then the GPU's memory for times was
+  // full, and CUPTI gets a quarter more of it, a few times at most. Our own thread.
+  std::uint64_t untimed_kernels();
+
   // Records which kernel a launch is for, in case the kernel's record dies with the process.
   void note_launch(const char* name, std::uint32_t correlation_id) {
     launch_names_->note(name, correlation_id);
@@ -106,6 +110,9 @@ class Buffers {
   }
 
  private:
+  // The GPU's memory in which kernels leave their times. Before CUDA starts.
+  void size_device_buffers(const wire::Fields& config);
+  void set_attribute(CUpti_ActivityAttribute attribute, std::int64_t value);
   std::uint64_t sum_of_cubin(const void* cubin, std::size_t size);
   void flush_locked(std::uint32_t flags);  // under flushing_
   // Call these under packing_.
@@ -124,6 +131,9 @@ class Buffers {
   // The time that flushes after waits have used, as a point in time up to which their share of the
   // time is spent: CLOCK_MONOTONIC, ns.
   std::atomic<std::int64_t> waits_used_until_{0};
+  std::atomic<std::uint64_t> untimed_kernels_{0};
+  std::uint64_t untimed_before_ = 0;  // our own thread's
+  std::int64_t device_buffers_ = 0, most_device_buffers_ = 0;
   std::mutex packing_;  // guards the members below; held while a batch is sent
   std::unique_ptr<PayloadSchemas> payload_schemas_;
   std::unique_ptr<LiveStrings> strings_;

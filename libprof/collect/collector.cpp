@@ -24,6 +24,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int first_flush_ms = 2;
 constexpr int starting_flush_ms = 20;
 constexpr double flush_growth = 1.25;
+// Once kernels come without times. CUPTI uses a device buffer again after its records are out.
+constexpr double hurried_flush_ms = 5;
 // Clocks are read more often at first, so that short runs get some readings too.
 constexpr std::chrono::milliseconds first_clocks_after{1000};
 constexpr std::chrono::milliseconds most_between_clocks{10'000};
@@ -247,7 +249,7 @@ void Collector::nvtx_pops() noexcept {
 
 void Collector::thread_main() {
   buffers_.leave_out_this_thread();
-  const auto flush_ms =
+  auto flush_every_ms =
       static_cast<double>(std::clamp<std::int64_t>(config_.integer("flush_ms", 25), 1, 60'000));
   double wait_ms = first_flush_ms;
   bool driver_up = false;
@@ -258,10 +260,12 @@ void Collector::thread_main() {
     if (!running()) break;
     look_for_second_clients();
     if (const auto metrics = metrics_.use()) metrics->watch();
-    wait_ms = std::min<double>(wait_ms * flush_growth, driver_up ? flush_ms : starting_flush_ms);
+    wait_ms =
+        std::min<double>(wait_ms * flush_growth, driver_up ? flush_every_ms : starting_flush_ms);
     // Buffers that wait for the launcher should be full ones.
     if (channel_.stalled()) continue;
     flush(0);
+    if (answer_untimed_kernels()) flush_every_ms = std::min(flush_every_ms, hurried_flush_ms);
     if (const auto by_context = by_context_.use()) by_context->watch();
     if (!driver_up && contexts_.any_seen()) {
       driver_up = true;
@@ -274,6 +278,16 @@ void Collector::thread_main() {
     clocks_every = std::min(2 * clocks_every, most_between_clocks);
     next_clocks = Clock::now() + clocks_every;
   }
+}
+
+bool Collector::answer_untimed_kernels() {
+  if (metrics_.there()) return false;  // kernels in a range profiler's hands have none either
+  const std::uint64_t new_ones = buffers_.untimed_kernels();
+  if (new_ones == 0 || std::exchange(untimed_told_, true)) return new_ones > 0;
+  stream_.tell("warning",
+               "kernels come without times: CUPTI's memory on the GPU is full. It gets more of it "
+               "and is emptied more often from now on; --device-buffers sets how much it has");
+  return true;
 }
 
 template <class Calls>

@@ -139,6 +139,8 @@ class Collector {
   template <class Calls>
   void between_launches(Calls&& calls);
   void flush(std::uint32_t flags);
+  // Whether kernels came without times since the last call, which the user learns once.
+  bool answer_untimed_kernels();
   void flush_after_wait();
   // Waits until the launcher sends or accepts something, and handles it. false: timed out.
   bool listen(int timeout_ms);
@@ -182,6 +184,7 @@ class Collector {
   std::mutex attributes_;  // held while they are read
   bool attributes_done_ = false;
   std::atomic<bool> exiting_{false};
+  bool untimed_told_ = false;             // our own thread's
   std::atomic<bool> client_told_{false};  // this launcher knows that CUPTI has a second client
 };
 

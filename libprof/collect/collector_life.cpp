@@ -95,6 +95,7 @@ bool Collector::set_up(const char* socket_path) {
     const std::lock_guard lock(attributes_);
     attributes_done_ = false;
     client_told_.store(false);
+    untimed_told_ = false;
   }
   state_.store(State::running);
   if (modules && keeps_modules_) {

@@ -169,6 +169,10 @@ void Packer::add(const CUpti_Activity* record, bool made) {
     }
     return;
   }
+  if (is_kernel(kind) &&
+      reinterpret_cast<const schema::ConcurrentKernel::Record*>(record)->start == 0) {
+    ++untimed_kernels_;
+  }
   if (kind == CUPTI_ACTIVITY_KIND_MARKER_DATA && payload_schemas_) {
     const auto& data = *reinterpret_cast<const schema::MarkerData::Record*>(record);
     if (const auto* payload = schema::extract::extended_payload(data)) {

@@ -70,6 +70,8 @@ class Packer {
   std::span<const Rows> rows() const { return rows_; }
   const Strings& strings() const { return strings_; }
   std::uint64_t records() const { return records_; }
+  // Kernels of CUPTI's that have no times.
+  std::uint64_t untimed_kernels() const { return untimed_kernels_; }
   std::uint64_t unknown() const { return unknown_; }  // kinds this build has no table for
   void clear();  // the rows and fresh strings, after sending; counters are kept
   // Only the rows, if they will not be sent: the next batch brings the strings.
@@ -89,6 +91,7 @@ class Packer {
   bool beside_profiler_ = false;
   std::function<void(std::uint32_t, std::uint64_t)> payload_schemas_;
   std::uint64_t profiler_kernels_ = 0;
+  std::uint64_t untimed_kernels_ = 0;
   std::uint64_t records_ = 0;
   std::uint64_t unknown_ = 0;
 };

@@ -301,6 +301,18 @@ class FullBuffers(FakeTest):
         )
         self.assertIn(f"{dropped + discarded} lost", run.stderr)
 
+    def test_no_room_for_times(self):
+        # CUPTI gets more of the device's memory once kernels come without times.
+        run = self.profile("steady", 0.6, 2, check=5, FAKE_CUPTI_TIMES=100)
+        self.assertEqual(run.stderr.count("kernels come without times"), 1, run.stderr)
+        database = self.database()
+        kernels = "FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"
+        untimed = database.one(f'SELECT count(*) {kernels} WHERE start = 0 AND "end" = 0')
+        self.assertGreater(untimed, 0)
+        self.assertEqual(database.losses(), {"records_without_times": untimed})
+        last = f"SELECT start > 0 {kernels} ORDER BY correlationId DESC LIMIT 1"
+        self.assertEqual(database.one(last), 1)
+
     def test_launcher_stands_still(self):
         n = 100_000
         process = self.start(

@@ -70,6 +70,12 @@ struct ConfigChoice {
   bool none = false;  // ignore the file and the environment
 };
 
+// CUPTI's buffers in the GPU's memory; 0: CUPTI's own defaults.
+struct DeviceBuffers {
+  int megabytes = 0;
+  int most = 0;
+};
+
 struct Options {
   Action action = Action::run;
   std::string command_line;  // gpuprof's own, quoted for a shell
@@ -83,10 +89,11 @@ struct Options {
   int flush_ms = 0;                       // 0: what the collector takes on its own
   std::vector<std::string> nvtx_domains;  // to record; empty: all
   std::vector<std::string> nvtx_domains_left_out;
-  std::string cupti;                                    // path of a libcupti; empty: the usual ones
-  std::string save_capture;                             // empty: none
-  bool store_command_line = true;                       // gpuprof's and those of the processes
-  int slots = 0;                                        // 0: the collector's default
+  std::string cupti;               // path of a libcupti; empty: the usual ones
+  std::string save_capture;        // empty: none
+  bool store_command_line = true;  // gpuprof's and those of the processes
+  int slots = 0;                   // 0: the collector's default
+  DeviceBuffers device_buffers;
   std::string process_name, context_name, stream_name;  // with placeholders; empty: none
   std::vector<const Option*> without_effect;  // options given that have no effect, or none yet
 

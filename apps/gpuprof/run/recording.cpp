@@ -79,6 +79,9 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
     config.set("nvtx_domains_left_out", joined(options.nvtx_domains_left_out, "\n"));
   }
   if (options.slots > 0) config.set("slots", static_cast<std::int64_t>(options.slots));
+  const auto& [megabytes, most] = options.device_buffers;
+  if (megabytes > 0) config.set("device_buffer_mb", std::int64_t{megabytes});
+  if (most > 0) config.set("device_buffers", std::int64_t{most});
   return config;
 }
 

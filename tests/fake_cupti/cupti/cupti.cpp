@@ -157,8 +157,12 @@ CUptiResult cuptiGetTimestamp(std::uint64_t* now) {
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, std::size_t*, void*) {
+CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, std::size_t*,
+                                      void* value) {
   FAIL_IF_TOLD(static_cast<long>(attribute));
+  if (attribute == CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT) {
+    cupti().device_buffers.store(*static_cast<const std::size_t*>(value));
+  }
   return CUPTI_SUCCESS;
 }
 

@@ -6,6 +6,8 @@
 //   FAKE_CUPTI_FIRST_CORRELATION  the first correlation id (1)
 //   FAKE_CUPTI_NAME_CALLS=1       a driver row cuKernelGetName for each runtime launch
 //   FAKE_CUPTI_DELIVER=flush      completed is called by the thread that flushes, not by a worker
+//   FAKE_CUPTI_TIMES=n            the device has room for the times of n kernels, until the client
+//                                 raises its limit of buffers there
 //   FAKE_CUPTI_LEDGER             a file; how many records of each kind were written, 64 words of
 //                                 64 bits, goes to it with ".PID" appended, and outlives the
 //                                 process; driver calls that only the collector makes and CUPTI's

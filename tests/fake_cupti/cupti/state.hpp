@@ -44,6 +44,8 @@ struct Cupti {
   std::atomic<bool> driver_up{false};
   std::atomic<bool> was_serial{false};  // KERNEL was enabled
 
+  std::atomic<std::size_t> device_buffers{250};
+  std::atomic<long> kernels{0};
   std::atomic<bool> latency_timestamps{false};
   std::atomic<bool> allocation_source{false};
 };

@@ -15,6 +15,12 @@
 namespace fake {
 namespace {
 
+// As when all buffers for times are full.
+bool device_is_full() {
+  static const long room = setting("FAKE_CUPTI_TIMES", 0);
+  return room > 0 && ++cupti().kernels > room && cupti().device_buffers.load() <= 250;
+}
+
 void write_kernel(const Work& work, bool without_times) {
   const std::uint32_t kind = wants(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
                                  ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
@@ -84,7 +90,7 @@ void on_kernel(const Work& work) {
     graph_breaks_profiler(work.context);
     return;
   }
-  const bool without_times = profile(work);
+  const bool without_times = profile(work) || device_is_full();
   write_kernel(work, without_times);
   if (work.own_kernel > 0) {  // ran before, and has its record behind (measured)
     Work own = work;
