@@ -5,6 +5,7 @@
 Without pandas, polars and pyarrow (installed by scripts/setup), only what needs none of them is tested."""
 
 import contextlib
+import html
 import io
 import json
 import os
@@ -328,6 +329,44 @@ class Questions(Files):
         self.assertTrue(run.api_calls._repr_html_().endswith("<p>the first 10 rows</p>"))
         self.assertIn("<td>0.333333</td><td></td>", run.sql("SELECT 1 / 3.0, NULL")._repr_html_())
         self.assertIn("<th>process_id</th>", run.memory.peak()._repr_html_())
+
+    def test_a_run_in_a_notebook(self):
+        hostile = "</pre></td><script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
+        path = self.copy()
+        with sqlite3.connect(path) as connection:
+            account = connection.execute(
+                "SELECT device_id, class, sum(share) FROM account GROUP BY 1, 2"
+            ).fetchall()
+            connection.execute(
+                "UPDATE StringTable SET value = ?1, demangled = ?1, display = ?1", (hostile,)
+            )
+            connection.execute("UPDATE PROCESS SET command_line = ?1", (hostile,))
+            connection.execute("UPDATE STATISTIC SET name = ?1 WHERE value > 0", (hostile,))
+        run = self.open(path)
+        shown = run._repr_html_()
+        self.assertIn("onerror", shown)
+        self.assertNotIn("<script", shown)
+        self.assertNotIn("<img", shown)
+        self.assertEqual(
+            len({device for device, _, _ in account}), shown.count("Where the time of GPU")
+        )
+        for _, _, share in account:
+            self.assertIn(f" {100 * share:.1f} %</span>", shown)
+        widths = re.findall(r'style="width:([0-9.]+)%', shown)
+        self.assertAlmostEqual(sum(map(float, widths)), 100, delta=0.05)
+        self.assertIn("gpuprof view ", shown)
+        view = run.view(height=300)
+        self.assertTrue(view.html.startswith("<!doctype html>\n<!-- gpuprof report -->"))
+        [frame] = re.findall(r"<[^>]*>", view._repr_html_().replace("</iframe>", ""))
+        self.assertIn('sandbox="allow-scripts"', frame)
+        self.assertIn("height:300px", frame)
+        self.assertEqual(html.unescape(re.search('srcdoc="([^"]*)"', frame)[1]), view.html)
+        run.close()
+        self.assertIn("closed", run._repr_html_())
+        both = self.open([self.vector_add, self.vector_add])
+        self.assertNotIn("gpuprof view", both._repr_html_())
+        with self.assertRaisesRegex(gpuprof.QuestionError, "one file"):
+            both.view()
 
     def test_what_a_run_says_of_itself(self):
         self.assertIn("train.py", repr(self.run_))

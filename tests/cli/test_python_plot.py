@@ -25,6 +25,7 @@ sys.path.insert(0, str(PACKAGES))
 
 import gpuprof  # noqa: E402
 from gpuprof._measure import Measured  # noqa: E402
+from gpuprof_cuda import _palette  # noqa: E402
 
 SETTINGS = tempfile.TemporaryDirectory(prefix="gpuprof-matplotlib-")
 os.environ["MPLCONFIGDIR"] = SETTINGS.name  # not into HOME
@@ -125,6 +126,22 @@ class Plots(Files):
                     self.assertLessEqual(len(inside), bar.get_height(), (label, i))
                     self.assertLessEqual(bar.get_height(), len(about), (label, i))
             self.assertEqual(ax.get_xscale(), "log")
+
+    def test_kernels_have_the_colors_of_the_viewer_and_none_looks_like_another(self):
+        run = self.open("torch_step")
+        ax = gpuprof.plot.kernel_histogram(run, top=12)
+        function = {row["display_name"]: row["short_name"] for row in run.kernels.dicts()}
+        looks = set()
+        for label, bars in self.bars(ax).items():
+            face = matplotlib.colors.to_hex(bars[0].get_facecolor())
+            looks.add((face, bars[0].get_hatch()))
+            if label in function:
+                self.assertEqual(face, _palette.color(_palette.color_of_work(function[label])))
+        self.assertEqual(len(looks), len(self.bars(ax)))
+        ax = gpuprof.plot.timeline(run)
+        faces = {each.get_label().lstrip("_"): matplotlib.colors.to_hex(each.get_facecolor()[0]) for each in ax.collections}  # fmt: skip
+        self.assertEqual(faces["kernel"], _palette.color("compute"))
+        self.assertEqual(faces["memcpy"], _palette.color("copy"))
 
     def test_kernel_histogram_of_a_name(self):
         ax = gpuprof.plot.kernel_histogram(self.open("torch_step"), "gemm")

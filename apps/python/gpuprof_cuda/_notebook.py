@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import tempfile
 
+from ._html import text
 from ._library import Error, program
 from ._trace import trace
 
@@ -62,12 +63,22 @@ class Cell:
             stdin=subprocess.DEVNULL, capture_output=True, check=False)  # fmt: skip
         return (ran.stdout or ran.stderr).decode(errors="replace")
 
-    def __repr__(self) -> str:
-        lost = [
+    def _lost(self) -> list[str]:
+        return [
             f"{row['name']} {row['value']}" + (f": {row['reason']}" if row["reason"] else "")
             for row in self.losses
         ]
-        return "\n".join([self.summary.rstrip(), "", self.timeline.rstrip(), *lost]).rstrip()
+
+    def __repr__(self) -> str:
+        parts = [self.summary.rstrip(), "", self.timeline.rstrip(), *self._lost()]
+        return "\n".join(parts).rstrip()
+
+    def _repr_html_(self) -> str:
+        below = "\n".join([self.timeline.rstrip(), *self._lost()])
+        return (
+            f"{self.run._repr_html_()}<pre>{text(below)}</pre>"
+            f"<details><summary>The summary</summary><pre>{text(self.summary)}</pre></details>"
+        )
 
 
 def load(ipython: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import json
+import operator
 import os
 
 from ._library import FileError, Handle, QuestionError, library, meant
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Any, Literal, Union
 
+    from ._html import View
     from ._tables import Tables
 
     Path = Union[str, bytes, PathLike[str], PathLike[bytes]]
@@ -175,6 +177,18 @@ class Run(Tables):
         """Reports as text: report("gpu-trace") is what the option --print-gpu-trace prints. `layout`
         is text, csv or json."""
         return self._only("report()").text("report", ",".join(names).encode(), layout.encode())
+
+    def view(self, height: int = 600) -> View:
+        """The viewer's page in a notebook, `height` pixels high: `run.view()` at the end of a cell."""
+        from ._html import View
+
+        self._only("view()")
+        return View(self._paths[0], operator.index(height))
+
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        return _html.of_run(self, repr(self), () if self.closed else self._paths)
 
     def __repr__(self) -> str:
         if self.closed:

@@ -7,6 +7,9 @@ own rank.
 
 from __future__ import annotations
 
+import itertools
+
+from . import _palette
 from ._library import Error
 
 TYPE_CHECKING = False
@@ -33,7 +36,10 @@ ROOFLINE_METRICS = (
     "gpu__time_duration.sum",
 )
 
-_COLORS = {"kernel": "C0", "graph": "C4", "memcpy": "C1", "memset": "C2"}
+# Classes of GPU work, by their name in docs/design/look.md.
+_COLORS = {"kernel": "compute", "graph": "both", "memcpy": "copy", "memset": "set"}
+_HATCHES = ("", "//", "..", "xx", "\\\\")
+_MARKERS = ("o", "s", "^", "D", "v")
 _PARTS = 4000  # of a window: gaps shorter than one part are invisible
 
 
@@ -73,6 +79,21 @@ def _shown(text: str) -> str:
     return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
 
 
+def _looks(functions: Sequence[str]) -> list[tuple[str, int]]:
+    """The color of each kernel, by its function's name as in the viewer, and how many before it have the
+    same: the number of a hatch or a marker, so that no two look alike."""
+    looks: list[tuple[str, int]] = []
+    for function in functions:
+        color = _palette.color(_palette.color_of_work(function))
+        looks.append((color, sum(color == other for other, _ in looks)))
+    return looks
+
+
+def _function(name: str) -> str:
+    """Of a demangled name."""
+    return name.split("(")[0].split("<")[0].split(" ")[-1].split("::")[-1]
+
+
 def _legend(ax: Axes) -> None:
     if ax.get_legend_handles_labels()[1]:
         ax.legend(fontsize="small")
@@ -93,8 +114,9 @@ def kernel_histogram(
     table = run.table("kernels")
     if name is not None:
         table = table.where(name=name)
-    found = _columns(table, "display_name", "duration", known=["duration"])
+    found = _columns(table, "display_name", "short_name", "duration", known=["duration"])
     names, times = _texts(found["display_name"]), found["duration"] / 1e3
+    functions = dict(zip(names.tolist(), _texts(found["short_name"]).tolist()))
     names, times = names[times > 0], times[times > 0]
     ax.set(xscale="log", xlabel="duration (us)", ylabel="kernels")
     ax.xaxis.set_major_formatter(LogFormatter())
@@ -105,14 +127,21 @@ def kernel_histogram(
     order = numpy.argsort(-numpy.bincount(which, times), kind="stable")
     groups = [times[which == kind] for kind in order[:top]]
     labels = [_shown(kinds[kind]) for kind in order[:top]]
+    looks = _looks([functions[str(kinds[kind])] for kind in order[:top]])
+    colors = [color for color, _ in looks]
     if len(order) > top:
         groups.append(times[numpy.isin(which, order[top:])])
         labels.append(f"{len(order) - top} others")
+        colors.append(_palette.color("overhead"))
     low, high = times.min(), times.max()
     if low == high:
         low, high = low / 1.1, high * 1.1
     edges = numpy.geomspace(low, high, bins + 1)
-    ax.hist(groups, edges, stacked=True, label=labels)
+    _, _, drawn = ax.hist(groups, edges, stacked=True, label=labels, color=colors)
+    # With one group, matplotlib returns its bars alone.
+    for bars, (_, same) in zip([drawn] if len(groups) == 1 else drawn, looks):
+        for bar in bars:
+            bar.set(hatch=_HATCHES[same % len(_HATCHES)], edgecolor=_palette.color("ground"))
     _legend(ax)
     return ax
 
@@ -132,12 +161,16 @@ def memory_curve(run: Run, *, points: int = 1000, ax: Axes | None = None) -> Axe
         times, sizes = curves.setdefault(key, ([], []))
         times.append(row["relative_time_ns"] / 1e6)
         sizes.append(row["most_bytes"] / 1e6)
+    styles = itertools.cycle(("-", "--", "-.", ":"))
     for (rank, process, device, memory, pool), (times, sizes) in curves.items():
         words = [f"{memory} of GPU {device}"]
         words += [f"{pool} pool"] if pool else []
         words += [f"process {process}"] if len(processes) > 1 else []
         words += [f"rank {rank}"] if rank is not None else []
-        ax.plot(times, sizes, drawstyle="steps-pre", label=_shown(", ".join(words)))
+        color, style = _palette.color("accent"), next(styles)
+        ax.plot(
+            times, sizes, style, color=color, drawstyle="steps-pre", label=_shown(", ".join(words))
+        )
     ax.set(xlabel="time (ms)", ylabel="memory in use (MB)")
     _legend(ax)
     return ax
@@ -204,7 +237,10 @@ def timeline(
             # A legend omits labels that begin with _.
             label = "_" + kind if kind in used else _shown(kind)
             ax.broken_barh(
-                bars, (place - 0.4, 0.8), facecolors=_COLORS.get(kind, "C3"), label=label
+                bars,
+                (place - 0.4, 0.8),
+                facecolors=_palette.color(_COLORS.get(kind, "peer")),
+                label=label,
             )
             used.append(kind)
     ax.set_xlim(left, right)
@@ -230,8 +266,8 @@ def overlap(run: Run, *, ax: Axes | None = None) -> Axes:
     places = range(len(rows))
     beside = [row["beside_kernels_ms"] or 0.0 for row in rows]
     alone = [(row["copying_ms"] or 0.0) - part for row, part in zip(rows, beside)]
-    ax.barh(places, beside, color="C0", label="with kernels")
-    ax.barh(places, alone, left=beside, color="C1", label="without kernels")
+    ax.barh(places, beside, color=_palette.color("both"), label="with kernels")
+    ax.barh(places, alone, left=beside, color=_palette.color("copy"), label="without kernels")
     ax.set_yticks(places, labels)
     ax.invert_yaxis()
     ax.set(xlabel="copying (ms)")
@@ -261,6 +297,7 @@ def measured(m: Measured, metric: str = "duration", *, ax: Axes | None = None) -
         [rows[i]["median"] for i in order],
         [rows[i]["mad"] for i in order],
         fmt="o-" if numbers else "o",
+        color=_palette.color("accent"),
         capsize=3,
     )
     if not numbers:
@@ -364,13 +401,16 @@ def roofline(
         key=lambda key: -sums[key][2],
     )
     whole = sum(sums[key][2] for key in points)
+    looks = _looks([_function(key[2] or "") for key in points[:top]])
     for place, key in enumerate(points):
         done, moved, time = sums[key]
         label = _shown(key[2] or "?") if place < top else "_others"
         if place == top:
             label = f"{len(points) - top} others"
-        color = f"C{place}" if place < top else "0.6"
-        ax.scatter(done / moved, done / time, s=20 + 400 * time / whole, color=color, label=label)
+        color, same = looks[place] if place < top else (_palette.color("overhead"), 0)
+        marker = _MARKERS[same % len(_MARKERS)]
+        size = 20 + 400 * time / whole
+        ax.scatter(done / moved, done / time, s=size, marker=marker, color=color, label=label)
     known = _peaks(run)
     roofs = {
         (peak_flops or own[0], peak_bandwidth or own[1])
@@ -383,8 +423,10 @@ def roofline(
         right = max([*at, *([ridge] if ridge else [])]) * 4
         if rate:
             end = ridge or right
-            ax.plot([left, end], [left * rate / 1e9, end * rate / 1e9], color="0.3")
+            ax.plot(
+                [left, end], [left * rate / 1e9, end * rate / 1e9], color=_palette.color("faint")
+            )
         if most:
-            ax.plot([ridge or left, right], [most / 1e9] * 2, color="0.3")
+            ax.plot([ridge or left, right], [most / 1e9] * 2, color=_palette.color("faint"))
     _legend(ax)
     return ax
