@@ -93,8 +93,12 @@ std::string ApiNames::find(ApiDomain domain, std::int64_t cbid) {
 Names::Names(store::Database& database, NameStyle style) : style_(style), api_(database) {
   if (database.has_table("StringTable")) {
     ours_ = database.has_column("StringTable", "demangled");
-    string_ = database.prepare(ours_ ? "SELECT value, demangled FROM StringTable WHERE _id_ = ?1"
-                                     : "SELECT value, NULL FROM StringTable WHERE _id_ = ?1");
+    const bool shortens =
+        style == NameStyle::display && ours_ && database.has_column("StringTable", "display");
+    const std::string stored = shortens ? "coalesce(display, demangled)"
+                               : ours_  ? "demangled"
+                                        : "NULL";
+    string_ = database.prepare("SELECT value, " + stored + " FROM StringTable WHERE _id_ = ?1");
   }
   read_devices(database);
   read_given_names(database);
@@ -122,9 +126,10 @@ const std::string& Names::kernel(std::int64_t string_id) {
   if (!is_new) return name;
   name = text(string_id);
   std::string written;
-  if (style_ != NameStyle::modern) written = readable(name);
-  const bool stored = style_ == NameStyle::modern ||
-                      (style_ == NameStyle::compatible && ours_ && written.starts_with("_Z"));
+  const bool is_stored = style_ == NameStyle::modern || style_ == NameStyle::display;
+  if (!is_stored) written = readable(name);
+  const bool stored =
+      is_stored || (style_ == NameStyle::compatible && ours_ && written.starts_with("_Z"));
   if (stored && !name.empty()) {
     string_.bind(1, string_id);
     if (string_.step() && !string_.is_null(1)) written = string_.text(1);
@@ -145,6 +150,7 @@ std::string Names::readable(const std::string& mangled) const {
   switch (style_) {
     case NameStyle::nvprof:
     case NameStyle::compatible: return nvprof_demangled(mangled);
+    case NameStyle::display:
     case NameStyle::modern: return demangled(mangled);
     case NameStyle::mangled: break;
   }

@@ -16,8 +16,9 @@ namespace gpuprof::reading {
 
 // How C++ names are written. nvprof: like nvprof 11.8's demangler, which leaves newer C++ mangled;
 // modern: unambiguous; compatible: nvprof's way, but in our files modern if that leaves a name
-// mangled; mangled: unchanged.
-enum class NameStyle { nvprof, modern, compatible, mangled };
+// mangled; mangled: unchanged; display: kernels as short as is unique within the file
+// (compute/display_names.hpp), modern in files that lack such names.
+enum class NameStyle { nvprof, modern, compatible, mangled, display };
 
 enum class ApiDomain { runtime, driver };
 

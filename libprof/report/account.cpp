@@ -276,29 +276,6 @@ std::optional<TimeAccount> stored_account(store::Database& database) {
   return account;
 }
 
-void print_account_briefly(const TimeAccount& account, Output& output) {
-  constexpr std::size_t most_gpus = 4, most_rows = 4;  // rows other than computing
-  for (std::size_t i = 0; i < std::min(account.gpus.size(), most_gpus); ++i) {
-    const GpuAccount& gpu = account.gpus[i];
-    output.heading(gpu.name + ": where the " +
-                   format_time(static_cast<std::uint64_t>(account.time)) + " of the run went");
-    GpuText text(account, output);
-    std::size_t printed = 0;
-    for (const AccountRow& row : gpu.rows) {
-      const bool prints = row.what == "compute" || printed < most_rows;
-      printed += prints && row.what != "compute";
-      prints ? text.print(row) : text.leave_out(row);
-    }
-    text.print_others("spent on ", "smaller part");
-    output.line();
-  }
-  if (account.gpus.size() > most_gpus) {
-    output.line(count_of(static_cast<std::int64_t>(account.gpus.size() - most_gpus), "more GPU") +
-                ": gpuprof account FILE");
-    output.line();
-  }
-}
-
 void print_account(const TimeAccount& account, std::ostream& out, const ReportOptions& options) {
   Output output(out, options);
   output.keyed() ? print_keyed(account, output) : print_text(account, output);

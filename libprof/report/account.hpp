@@ -58,7 +58,5 @@ std::string verdict_of(const TimeAccount& account);
 std::string words_of(const AccountRow& row);
 
 void print_account(const TimeAccount& account, std::ostream& out, const ReportOptions& options);
-// Computing, the largest other parts and the sum of the rest, for the first GPUs.
-void print_account_briefly(const TimeAccount& account, Output& output);
 
 }  // namespace gpuprof::report

@@ -1,6 +1,7 @@
 // The user's options for reports.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
@@ -44,7 +45,11 @@ struct ReportOptions {
   Filter filter = {};
   std::string prefix = "======== ";  // before headings and warnings; "==pid== " in live runs
   bool terminal = false;             // enables color and progress
-  bool for_a_person = false;         // on any terminal: the summary begins with the account
+  bool for_a_person = false;         // on any terminal: the summary is a page, unless `nvprof`
+  bool nvprof = false;               // --nvprof: on a terminal too, the summary is nvprof's
+  int colours = 0;                   // of the terminal: 0, 16 or 256
+  std::size_t columns = 0;           // of the terminal; 0: not known
+  std::string file = {};             // the profile as the user named it; empty: it is not kept
   bool blocks = false;               // charts use Unicode block elements, otherwise ASCII
   bool source = false;               // --source: print lines of source files named by the profile
   std::string source_root = {};      // … only files below this folder; empty: by full path

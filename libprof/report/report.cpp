@@ -121,9 +121,10 @@ bool stands_alone(const Session& session) {
   });
 }
 
-// C++ names: nvprof's style in nvprof's layouts, unambiguous ones in our own.
-NameStyle name_style(const ReportOptions& options) {
+// C++ names: nvprof's style in nvprof's layouts, unambiguous ones in our own, short ones on a page.
+NameStyle name_style(const ReportOptions& options, bool as_page) {
   if (options.names) return *options.names;
+  if (as_page) return NameStyle::display;
   const bool ours = options.layout == Layout::json || options.layout == Layout::plain_csv ||
                     options.statistics || std::ranges::any_of(reports(), [&](const Report* report) {
                       return report->ours && options.chosen.contains(std::string(report->option));
@@ -205,9 +206,19 @@ Collected collected_for(const ReportOptions& options) {
   return all;
 }
 
-void print_reports(store::Database& database, std::ostream& out, const ReportOptions& options) {
+bool is_for_a_person(const ReportOptions& options) {
+  const Filter& filter = options.filter;
+  return options.for_a_person && !options.nvprof && options.chosen.empty() &&
+         options.layout == Layout::text && options.unit == Unit::automatic && !options.names &&
+         !options.statistics && options.top == 0 && !filter.from.given() && !filter.to.given() &&
+         filter.kernels.empty() && filter.devices.empty();
+}
+
+void print_reports(store::Database& database, std::ostream& out, const ReportOptions& options,
+                   std::string (*page)(Session&)) {
   Output output(out, options);
-  Session session(database, options, output, name_style(options));
+  const bool as_page = page && is_for_a_person(options);
+  Session session(database, options, output, name_style(options, as_page));
   check_devices(session);
   if (options.cpu.show_ccff && !options.cpu.by_instruction) {
     output.warning("Showing CCFF messages implies collapsing the graph by instruction address.");
@@ -219,6 +230,11 @@ void print_reports(store::Database& database, std::ostream& out, const ReportOpt
   const bool per_gpu = session.chosen(summary_per_gpu.option);
   if (alone) {
     print_phase(session, Phase::extra);
+  } else if (as_page) {
+    print_phase(session, Phase::values);
+    const std::string text = page(session);
+    session.warn_of_odd_records();
+    output.stream() << text;
   } else if (trace) {
     session.begin_result();
     print_heading_of_values(session);

@@ -92,8 +92,13 @@ std::string nothing_of(const Session& session, const Report& report);
 // Whether chosen_sections() includes that section.
 bool shows_section(const Session& session, const Report& report);
 
+// Whether nothing was chosen, and a person reads it.
+bool is_for_a_person(const ReportOptions& options);
+
 // Prints what `options` chose, in one read transaction, so that the result is consistent while
-// another process writes. Missing tables count as empty.
-void print_reports(store::Database& database, std::ostream& out, const ReportOptions& options);
+// another process writes. Missing tables count as empty. `page` returns the text that
+// is_for_a_person() gets instead of nvprof's summary; null: there is no other.
+void print_reports(store::Database& database, std::ostream& out, const ReportOptions& options,
+                   std::string (*page)(Session&) = nullptr);
 
 }  // namespace gpuprof::report

@@ -82,7 +82,7 @@ void Session::counted(std::string_view kind, Oddities counts) {
   if (!device) oddities_.emplace(kind, counts);
 }
 
-void Session::begin_result() {
+void Session::warn_of_odd_records() {
   Oddities sum;
   // nvprof's reasons, which depend on the kind; copies and sets have two.
   std::int64_t nested = 0, without_buffer = 0, without_semaphore = 0;
@@ -136,6 +136,10 @@ void Session::begin_result() {
         "This can happen because of short execution duration of CUDA APIs and low timer resolution "
         "on the underlying operating system.");
   }
+}
+
+void Session::begin_result() {
+  warn_of_odd_records();
   output_.heading("Profiling result:");
 }
 

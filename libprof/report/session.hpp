@@ -58,8 +58,9 @@ class Session : public reading::Profile {
   // Records what a report counted while reading a whole table, so that it is not read again for
   // that.
   void counted(std::string_view kind, Oddities counts);
-  // Prints warnings about odd records, then "Profiling result:". Reads the tables that no report
-  // has counted yet.
+  // Prints warnings about odd records. Reads the tables that no report has counted yet.
+  void warn_of_odd_records();
+  // Prints these warnings, then "Profiling result:".
   void begin_result();
   // Event or metric results were printed: what follows has the heading "Trace result:".
   bool values_printed = false;

@@ -14,6 +14,7 @@
 namespace gpuprof::terminal {
 
 struct TimelineOptions {
+  // Neither is given: what is busy is shown, the steps without the first if steps are known.
   reading::Moment from = {};
   reading::Moment to = {};
   std::size_t columns = 100;  // upper limit; at least 10
@@ -49,6 +50,7 @@ struct Timeline {
   std::int64_t begin = 0;   // ns after the run's zero
   std::int64_t end = 0;     // end of what is shown
   std::int64_t column = 0;  // ns; the last column may be cut by the end
+  std::string part = {};    // what of the run is shown because nothing was chosen; empty: all of it
   std::vector<Gpu> gpus;    // empty: no timed GPU work there
   std::vector<Ranges> ranges;
 };
@@ -57,9 +59,9 @@ struct Timeline {
 Timeline read(store::Database& database, const TimelineOptions& options,
               const std::function<void()>& check);
 
-// Characters of a line before the time columns.
-std::size_t margin();
+// Characters before the time columns, in lines of `width`.
+std::size_t margin(std::size_t width);
 // Lines for a terminal; `blocks`: with Unicode block elements rather than ASCII.
-std::string text(const Timeline& timeline, bool blocks);
+std::string text(const Timeline& timeline, std::size_t width, bool blocks);
 
 }  // namespace gpuprof::terminal

@@ -6,6 +6,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/compute/gpu_work.hpp"
 #include "libprof/read/names.hpp"
+#include "libprof/read/steps_window.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/store/scan.hpp"
 #include "libprof/terminal/busy_cells.hpp"
@@ -17,6 +18,9 @@ namespace {
 // Further streams of a device, as only forged files have, count only for the device.
 constexpr std::size_t most_streams = 256;
 constexpr std::size_t depths = 2;
+// The busy part has all but a twentieth of the work, in at most a quarter of the time.
+constexpr std::uint64_t nearly_all = 20;
+constexpr std::size_t much_shorter = 4;
 
 using Stream = std::pair<std::int64_t, std::int64_t>;  // process, context and stream
 
@@ -232,22 +236,85 @@ std::vector<Ranges> read_ranges(store::Database& database, const Scale& scale,
   return result;
 }
 
+Sweep sweep_over(store::Snapshot& snapshot, const reading::Window& window,
+                 const std::function<void()>& check) {
+  Sweep sweep(window.from, window.to.value_or(INT64_MAX));
+  compute::read_gpu_work(snapshot, {.visit = [&](const compute::GpuWork& work) { sweep.add(work); },
+                                    .restart = [&] { sweep.restart(); },
+                                    .check = check});
+  return sweep;
+}
+
+// The shortest part with nearly all of the work, if it is much shorter than the whole.
+std::optional<reading::Window> find_busy_part(Sweep& sweep) {
+  unsigned shift = 0;
+  for (auto& [id, device] : sweep.devices()) shift = std::max(shift, device.all.shift());
+  std::vector<std::uint64_t> cells;
+  std::uint64_t all = 0;
+  for (auto& [id, device] : sweep.devices()) {
+    device.all.widen(shift);
+    const auto& its = device.all.cells();
+    cells.resize(std::max(cells.size(), its.size()));
+    for (std::size_t i = 0; i < its.size(); ++i) cells[i] += its[i];
+    all += device.all.busy_ns();
+  }
+  const std::uint64_t wanted = all - all / nearly_all;
+  std::size_t first = 0, best_first = 0, best = cells.size();
+  std::uint64_t sum = 0;
+  for (std::size_t end = 1; end <= cells.size(); ++end) {
+    sum += cells[end - 1];
+    while (sum - cells[first] >= wanted) sum -= cells[first++];
+    if (sum >= wanted && end - first < best) {
+      best = end - first;
+      best_first = first;
+    }
+  }
+  if (best > cells.size() / much_shorter) return std::nullopt;
+  const auto width = std::int64_t{1} << shift;
+  const std::int64_t from = saturating_add(
+      *sweep.first(), saturating_multiply(static_cast<std::int64_t>(best_first), width));
+  const std::int64_t to =
+      saturating_add(from, saturating_multiply(static_cast<std::int64_t>(best), width));
+  return reading::Window{.from = from, .to = std::min(to, sweep.last())};
+}
+
+// What is shown, and which part of the run that is.
+struct ShownPart {
+  reading::Window window;
+  Sweep sweep;
+  std::string part = {};
+};
+
+ShownPart choose(store::Database& database, store::Snapshot& snapshot,
+                 const TimelineOptions& options, const std::function<void()>& check) {
+  const reading::JudgedWindow judged = reading::judged_window(database, options.from, options.to);
+  ShownPart shown{judged.window, sweep_over(snapshot, judged.window, check)};
+  if (options.from.given() || options.to.given()) return shown;
+  if (judged.of_steps && shown.sweep.first()) {
+    shown.part = judged.without_first ? "the steps without the first" : "the steps";
+    return shown;
+  }
+  if (judged.of_steps) shown = {{}, sweep_over(snapshot, {}, check)};
+  if (!shown.sweep.first()) return shown;
+  if (const auto busy = find_busy_part(shown.sweep)) {
+    shown = {*busy, sweep_over(snapshot, *busy, check), "where nearly all of the work is"};
+  }
+  return shown;
+}
+
 }  // namespace
 
 Timeline read(store::Database& database, const TimelineOptions& options,
               const std::function<void()>& check) {
   reading::Tables tables(database);
   const std::int64_t zero = reading::zero_of_run(tables).value_or(0);
-  const reading::Window window =
-      reading::find_window(tables, options.from, options.to, [&] { return zero; });
   store::Snapshot snapshot(database);
-  Sweep sweep(window.from, window.to.value_or(INT64_MAX));
-  compute::read_gpu_work(snapshot, {.visit = [&](const compute::GpuWork& work) { sweep.add(work); },
-                                    .restart = [&] { sweep.restart(); },
-                                    .check = check});
+  ShownPart shown = choose(database, snapshot, options, check);
+  Sweep& sweep = shown.sweep;
   Timeline timeline;
   if (!sweep.first()) return timeline;
-  const std::int64_t begin = *sweep.first(), end = window.to.value_or(sweep.last());
+  timeline.part = std::move(shown.part);
+  const std::int64_t begin = *sweep.first(), end = shown.window.to.value_or(sweep.last());
   unsigned shift = 0;
   for (auto& [id, device] : sweep.devices()) shift = std::max(shift, device.all.shift());
   const Scale scale = make_scale(begin, end, shift, std::max<std::size_t>(options.columns, 10));

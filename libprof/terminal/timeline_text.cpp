@@ -13,8 +13,10 @@
 namespace gpuprof::terminal {
 namespace {
 
-constexpr std::size_t label_width = 24;
 constexpr std::size_t share_width = 8;  // "  100 % "
+
+// Of names, in lines of `width` characters.
+std::size_t label_width(std::size_t width) { return width >= 80 ? 24 : width / 4; }
 
 // Exactly `width` characters of a text, cut or padded with spaces.
 std::string fitted(std::string_view text, std::size_t width) {
@@ -40,8 +42,8 @@ std::string share(double value) {
 }
 
 // Labels the start and up to three more times.
-std::string axis(const Timeline& timeline, std::size_t columns) {
-  std::string line(label_width + share_width, ' ');
+std::string axis(const Timeline& timeline, std::size_t columns, std::size_t label) {
+  std::string line(label + share_width, ' ');
   const std::size_t marks = columns >= 60 ? 4 : columns >= 30 ? 2 : 1;
   std::string times;
   for (std::size_t mark = 0; mark < marks; ++mark) {
@@ -57,17 +59,17 @@ std::string axis(const Timeline& timeline, std::size_t columns) {
 }
 
 std::string line_of(std::string_view name, std::size_t indent, const TimelineRow& row,
-                    bool blocks) {
+                    std::size_t label, bool blocks) {
   std::vector<double> heights = row.busy;
   // Zero is drawn as a space, a small value is not.
   for (double& height : heights) height = height > 0 ? height : std::nan("");
-  return std::string(indent, ' ') + fitted(printable(name), label_width - indent) +
-         share(row.share) + report::chart(heights, blocks);
+  return std::string(indent, ' ') + fitted(printable(name), label - indent) + share(row.share) +
+         report::chart(heights, blocks);
 }
 
-std::string line_of(const Ranges& ranges, bool blocks) {
-  std::string line = fitted(ranges.depth == 0 ? printable("NVTX " + ranges.thread) : "",
-                            label_width + share_width);
+std::string line_of(const Ranges& ranges, std::size_t label, bool blocks) {
+  std::string line =
+      fitted(ranges.depth == 0 ? printable("NVTX " + ranges.thread) : "", label + share_width);
   const std::vector<std::size_t>& columns = ranges.columns;
   for (std::size_t i = 0; i < columns.size();) {
     std::size_t next = i + 1;
@@ -91,27 +93,30 @@ void add_line(std::string& text, std::string line) {
 
 }  // namespace
 
-std::size_t margin() { return label_width + share_width; }
+std::size_t margin(std::size_t width) { return label_width(width) + share_width; }
 
-std::string text(const Timeline& timeline, bool blocks) {
+std::string text(const Timeline& timeline, std::size_t width, bool blocks) {
+  const std::size_t label = label_width(width);
   if (timeline.gpus.empty()) return "No GPU work has times here.\n";
   std::string text;
   add_line(text, report::format_moment(saturating_subtract(timeline.end, timeline.begin)) +
                      " from " + report::format_moment(timeline.begin) +
                      " after the run's first record on, " + report::format_moment(timeline.column) +
                      " a character");
-  add_line(text, axis(timeline, timeline.gpus[0].all.busy.size()));
+  add_line(text, axis(timeline, timeline.gpus[0].all.busy.size(), label));
   for (const Gpu& gpu : timeline.gpus) {
-    add_line(text, line_of(gpu.name, 0, gpu.all, blocks));
+    add_line(text, line_of(gpu.name, 0, gpu.all, label, blocks));
     for (const TimelineRow& stream : gpu.streams)
-      add_line(text, line_of(stream.name, 2, stream, blocks));
+      add_line(text, line_of(stream.name, 2, stream, label, blocks));
     if (gpu.more_streams > 0) {
       add_line(text, "  and " + std::to_string(gpu.more_streams) +
                          (gpu.more_streams == 1 ? " stream more" : " streams more"));
     }
-    if (!gpu.copies.busy.empty()) add_line(text, line_of("copies and sets", 2, gpu.copies, blocks));
+    if (!gpu.copies.busy.empty())
+      add_line(text, line_of("copies and sets", 2, gpu.copies, label, blocks));
   }
-  for (const Ranges& ranges : timeline.ranges) add_line(text, line_of(ranges, blocks));
+  for (const Ranges& ranges : timeline.ranges) add_line(text, line_of(ranges, label, blocks));
+  if (!timeline.part.empty()) add_line(text, "Shown: " + timeline.part + ". All: --from 0");
   return text;
 }
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <functional>
 
-#include "libprof/base/printable.hpp"
-#include "libprof/base/text.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/report/number.hpp"
+#include "libprof/report/paragraph.hpp"
+#include "libprof/terminal/short_names.hpp"
 #include "schema/traits.hpp"
 
 namespace gpuprof::terminal {
@@ -22,14 +22,6 @@ std::string rate(std::int64_t count, double seconds) {
 std::string duration(double ns) {
   return report::format_time(ns < 1e18 ? static_cast<std::uint64_t>(ns)
                                        : std::uint64_t{1'000'000'000'000'000'000});
-}
-
-// Names differ mostly at their ends, so the middle is cut, at character boundaries.
-std::string cut(const std::string& name, std::size_t most) {
-  const std::string plain = printable(name);
-  if (plain.size() <= most || most < 4) return plain.substr(0, most);
-  const std::size_t head = (most - 3) * 3 / 5;
-  return without_middle(plain, head, most - 3 - head, "...");
 }
 
 }  // namespace
@@ -94,7 +86,7 @@ void Top::name_work(store::Database& database, std::size_t most) {
   const std::size_t shown = std::min(most, order.size());
   std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(shown),
                             std::greater{});
-  reading::Names names(database, reading::NameStyle::modern);
+  reading::Names names(database, reading::NameStyle::display);
   work_.clear();
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [place, id] = order[i].second;
@@ -106,6 +98,7 @@ void Top::name_work(store::Database& database, std::size_t most) {
 void Top::read(store::Database& database, std::size_t most) {
   for (auto& [key, change] : sums_) change.fresh = {};
   kernels_.fresh = others_.fresh = {};
+  newest_ = read_newest(database, read_up_to_);
   for (std::size_t i = 0; i < schema::gpu_kinds.size(); ++i) read_kind(database, i);
   read_calls(database);
   reading::Tables tables(database);
@@ -119,26 +112,44 @@ void Top::read(store::Database& database, std::size_t most) {
   name_work(database, most);
 }
 
-std::string text(const Top& top, const std::string& title, double seconds, std::size_t width) {
-  std::string result = cut(title, width) + "\n";
-  result += std::to_string(top.kernels().count) + " kernels, " +
-            std::to_string(top.others().count) + " copies and sets, " +
-            std::to_string(top.calls()) + " API calls in " +
-            duration(static_cast<double>(top.span())) + "; per second " +
-            rate(top.fresh_kernels().count, seconds) + " kernels, " +
-            rate(top.fresh_calls(), seconds) + " API calls; losses: " +
-            (top.losses() ? std::to_string(top.losses()) + " (gpuprof info has them)"
-                          : std::string("none")) +
-            "\n\n";
-  result += report::right_aligned("time", 10) + report::right_aligned("share", 9) +
-            report::right_aligned("count", 12) + report::right_aligned("per s", 10) + "  name\n";
-  for (const Top::Work& work : top.work()) {
+std::string text(const Top& top, const std::string& title, double seconds, const Style& style) {
+  std::string result = short_names(std::vector{title}, style.width, style.blocks)[0] + "\n";
+  result += report::paragraph(
+      "",
+      std::to_string(top.kernels().count) + " kernels, " + std::to_string(top.others().count) +
+          " copies and sets, " + std::to_string(top.calls()) + " API calls in " +
+          duration(static_cast<double>(top.span())) + "; per second " +
+          rate(top.fresh_kernels().count, seconds) + " kernels, " +
+          rate(top.fresh_calls(), seconds) + " API calls; losses: " +
+          (top.losses() ? std::to_string(top.losses()) + " (gpuprof info has them)"
+                        : std::string("none")),
+      style.width);
+  if (const NewestWork& newest = top.newest(); newest.span > 0) {
+    result += report::paragraph(
+        "",
+        "The newest " + duration(static_cast<double>(newest.span)) +
+            (newest.gpus > 1 ? " of " + std::to_string(newest.gpus) + " GPUs:" : ":"),
+        style.width);
+    result += bar(newest.times, style.width, style) + "\n" + legend(newest.times, style);
+  }
+  result += '\n';
+  const bool wide = style.width >= 60;
+  const auto cells = [&](const std::string& time, const std::string& share,
+                         const std::string& count, const std::string& fresh) {
+    return report::right_aligned(time, 10) + report::right_aligned(share, 9) +
+           (wide ? report::right_aligned(count, 12) + report::right_aligned(fresh, 10) : "") + "  ";
+  };
+  const std::string head = cells("time", "share", "count", "per s");
+  result += head + "name\n";
+  std::vector<std::string> names;
+  for (const Top::Work& work : top.work()) names.push_back(work.name);
+  names = short_names(names, style.width - head.size(), style.blocks);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Top::Work& work = top.work()[i];
     const double share = top.time() > 0 ? 100 * work.all.time / top.time() : 0;
-    result += report::right_aligned(duration(work.all.time), 10) +
-              report::right_aligned(report::format_percent(share), 9) +
-              report::right_aligned(std::to_string(work.all.count), 12) +
-              report::right_aligned(rate(work.fresh.count, seconds), 10) + "  " +
-              cut(work.name, width > 43 ? width - 43 : 0) + "\n";
+    result += cells(duration(work.all.time), report::format_percent(share),
+                    std::to_string(work.all.count), rate(work.fresh.count, seconds)) +
+              names[i] + "\n";
   }
   const std::int64_t more = top.names() - static_cast<std::int64_t>(top.work().size());
   if (more > 0) result += "and " + std::to_string(more) + " more names\n";

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "libprof/store/sqlite.hpp"
+#include "libprof/terminal/newest_work.hpp"
 
 namespace gpuprof::terminal {
 
@@ -37,6 +38,7 @@ class Top {
   std::int64_t fresh_calls() const { return fresh_calls_; }
   double time() const { return kernels_.all.time + others_.all.time; }
   std::int64_t losses() const { return losses_; }
+  const NewestWork& newest() const { return newest_; }  // since the previous reading
   // From the first begin of GPU work to its last end, ns.
   std::int64_t span() const { return last_ > first_ ? last_ - first_ : 0; }
 
@@ -55,9 +57,10 @@ class Top {
   std::int64_t calls_ = 0, fresh_calls_ = 0, losses_ = 0;
   std::int64_t first_ = INT64_MAX, last_ = INT64_MIN;
   std::vector<Work> work_;
+  NewestWork newest_;
 };
 
-// Lines of at most `width` characters. `seconds`: since the previous reading; 0: this is the first.
-std::string text(const Top& top, const std::string& title, double seconds, std::size_t width);
+// Lines that fit the style. `seconds`: since the previous reading; 0: this is the first.
+std::string text(const Top& top, const std::string& title, double seconds, const Style& style);
 
 }  // namespace gpuprof::terminal

@@ -1,13 +1,17 @@
 """A program on a terminal."""
 
+import fcntl
 import os
 import pty
+import struct
 import subprocess
+import termios
 
 
-def on_a_terminal(words, **options):
-    """Exit code of the program, and what it prints to standard error, which is a terminal."""
+def on_a_terminal(words, columns=0, **options):
+    """Exit code of the program, and what it prints to standard error, which is a terminal of that width."""
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     process = subprocess.Popen(
         [*map(str, words)], stdout=subprocess.DEVNULL, stderr=theirs, **options
     )

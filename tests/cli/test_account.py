@@ -14,8 +14,6 @@ import subprocess
 import tempfile
 import unittest
 
-from terminal import on_a_terminal
-
 GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 CAPTURES = "vector_add", "torch_step", "two_processes", "streams_graph"
@@ -170,23 +168,6 @@ class Account(unittest.TestCase):
         self.assertLess(len(shown), len(rows))
         self.assertEqual(len(text), len(shown) + 4)
         self.assertIn(f"the host in {len(rows) - len(shown)} other functions", text[-2])
-
-    def test_the_summary_on_a_terminal_begins_with_it(self):
-        path = self.profiles["torch_step"]
-        summary = subprocess.run([GPUPROF, "-i", path], capture_output=True, text=True).stderr
-        code, text = on_a_terminal([GPUPROF, "-i", path], env={**os.environ, "NO_COLOR": "1"})
-        self.assertEqual(code, 0)
-        heading = re.search(r"(?m)^======== .*: where the .* of the run went\n", text)
-        brief, rest = text[heading.end() :].split("\n\n", 1)
-        self.assertEqual(text[: heading.start()] + rest, summary)
-        shares = [float(line.split("%")[0]) for line in brief.splitlines()[1:]]
-        self.assertAlmostEqual(sum(shares), 100, delta=0.05)
-        rows = {each["class"] + (each["cause"] or ""): each for each in self.rows("torch_step")}
-        self.assertIn(f"{100 * rows['no call']['share']:.2f}%", brief)
-        self.assertRegex(brief, rf"(?m)^ +{100 * rows['compute']['share']:.2f}% .* computed$")
-        for options in (["--from", "1ms"], ["--kernels", "x"], ["--print-gpu-trace"], ["--csv"]):
-            code, text = on_a_terminal([GPUPROF, "-i", path, *options])
-            self.assertNotIn("of the run went", text)
 
     def test_files_of_nvprof(self):
         """They have no short names, no processes and no names of functions."""

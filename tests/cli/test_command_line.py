@@ -76,7 +76,7 @@ class Grammar(CommandLine):
 
     def test_numbers_of_commands_have_limits(self):
         for command, option, value, takes in (
-            ("timeline", "--width", "59", "a number from 60 to 1000"),
+            ("timeline", "--width", "39", "a number from 40 to 1000"),
             ("timeline", "--streams", "-1", "a number from 0 to 256"),
             ("annotate", "--top", "0", "a number from 1 on"),
             ("memory", "--top", "1x", "a number from 1 on"),

@@ -166,7 +166,7 @@ class Output(CommandLine):
 
     def on_a_terminal(self, **environment):
         code, text = on_a_terminal(
-            [GPUPROF, "-i", "db.sqlite"], cwd=self.folder,
+            [GPUPROF, "-i", "db.sqlite", "--nvprof"], cwd=self.folder,
             env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, **environment},
         )  # fmt: skip
         self.assertEqual(code, 0)

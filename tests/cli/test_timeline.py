@@ -4,6 +4,7 @@
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 import unittest
@@ -43,7 +44,7 @@ class Timeline(unittest.TestCase):
         self.assertIn("▏copy in", lines[6])
 
     def test_width(self):
-        for width in (60, 100, 333):
+        for width in (40, 60, 100, 333):
             with self.subTest(width):
                 lines = self.draw("--width", width)[1:]
                 self.assertLessEqual(max(map(len, lines)), width)
@@ -62,6 +63,38 @@ class Timeline(unittest.TestCase):
         self.assertIn("|copy in", part[-1])
         self.assertNotIn("compute", part[-1])
         self.assertEqual(self.draw("--from", "100s"), ["No GPU work has times here."])
+
+    def test_what_is_busy(self):
+        """The steps, or without these the part with nearly all of the work; --from 0 shows all."""
+        path = self.folder / "steps.sqlite"
+        capture = SOURCE / "tests/captures/torch_step.gpcap"
+        subprocess.run([GPUPROF, "replay", "-q", "-o", path, capture], check=True)
+        database = sqlite3.connect(path)
+        [[first, last]] = database.execute(
+            'SELECT min(start) - {zero}, max("end") - {zero} FROM steps'.format(
+                zero="(SELECT value FROM RUN WHERE key = 'zero_ns')")).fetchall()  # fmt: skip
+        steps = run(path).stdout.splitlines()
+        self.assertEqual(steps[-1], "Shown: the steps. All: --from 0")
+        chosen = run(path, "--from", f"{first}ns", "--to", f"{last}ns").stdout.splitlines()
+        self.assertEqual(steps[:-1], chosen)
+        whole = run(path, "--from", "0").stdout.splitlines()
+        self.assertNotEqual(whole[0], steps[0])
+        self.assertNotIn("Shown: ", "".join(whole))
+        # One kernel 100 s before all others, which are the busy part then.
+        database.execute("DELETE FROM STEP")
+        table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"
+        database.execute(f'UPDATE {table} SET start = start - 100000000000, "end" = "end" - 100000000000'
+                         f" WHERE _id_ = (SELECT min(_id_) FROM {table})")  # fmt: skip
+        database.commit()
+        database.close()
+        whole, busy = (
+            run(path, "--from", "-200s").stdout.splitlines(),
+            run(path).stdout.splitlines(),
+        )
+        self.assertEqual(busy[-1], "Shown: where nearly all of the work is. All: --from 0")
+        spans = [float(lines[0].split("s from ")[0]) for lines in (whole, busy)]
+        self.assertGreater(spans[0], 100)
+        self.assertLess(spans[1], 5)
 
     def test_what_is_refused(self):
         for code, words in {

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import sqlite3
@@ -44,8 +45,21 @@ class Top(unittest.TestCase):
             "SELECT type, name, count(*), sum(duration) FROM gpu_activities WHERE duration > 0"
             " GROUP BY 1, 2 ORDER BY 4 DESC"
         ).fetchall()
-        self.assertEqual(int(lines[4].split()[2]), names[0][2])
-        self.assertEqual(sum(line.count("%") for line in lines), min(3, len(names)))
+        head = next(
+            i
+            for i, line in enumerate(lines)
+            if line.split() == ["time", "share", "count", "per", "s", "name"]
+        )
+        self.assertEqual(int(lines[head + 1].split()[2]), names[0][2])
+        self.assertEqual(sum(line.count("%") for line in lines[head:]), min(3, len(names)))
+        # What the GPU did, in classes that add up to all the time from its first work to its last.
+        [span, idle] = database.execute(
+            'SELECT max("end") - min(start), (SELECT sum(duration_ms) FROM account'
+            " WHERE class IN ('call', 'no call', 'short gap', 'unknown')) FROM gpu_activities"
+        ).fetchone()
+        shares = re.findall(r"([a-z ]+) ([0-9.]+)%", " ".join(lines[3 : head - 1]))
+        self.assertAlmostEqual(sum(float(share) for _, share in shares), 100, delta=0.05)
+        self.assertEqual(shares[-1], (" idle", f"{100 * idle * 1e6 / span:.2f}"))
         database.close()
 
     def test_growing_run(self):

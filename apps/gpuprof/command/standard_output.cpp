@@ -58,9 +58,9 @@ int copy_to_standard_output(const std::string& path) {
   });
 }
 
-std::size_t terminal_width() {
+std::size_t terminal_width(int descriptor) {
   winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 std::size_t line_width(std::size_t least, std::size_t most) {

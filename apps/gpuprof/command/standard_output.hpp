@@ -21,9 +21,8 @@ void refuse_terminal();
 // Copies the file to standard output. Returns and throws like print_to_standard_output().
 int copy_to_standard_output(const std::string& path);
 
-// The width in characters if standard output is a terminal; 0 if it is not, or the width is
-// unknown.
-std::size_t terminal_width();
+// The width in characters if the descriptor is a terminal; 0 if it is not, or the width is unknown.
+std::size_t terminal_width(int descriptor = 1);
 // The terminal width clamped to these limits; 120 if there is none.
 std::size_t line_width(std::size_t least, std::size_t most);
 

@@ -8,7 +8,7 @@
 namespace gpuprof::app {
 namespace {
 
-constexpr std::size_t narrowest = 60, widest = 1000;
+constexpr std::size_t narrowest = 40, widest = 1000;
 
 struct TimelineArguments {
   std::string file;
@@ -22,23 +22,27 @@ int show(TimelineArguments& arguments) {
   terminal::TimelineOptions& options = arguments.options;
   options.from = arguments.window.reports.filter.from;
   options.to = arguments.window.reports.filter.to;
-  options.columns = arguments.width - terminal::margin();
+  options.columns = arguments.width - terminal::margin(arguments.width);
   terminal::Timeline timeline;
   return with_profile(
       arguments.file,
       [&](const OpenProfile& open) {
         timeline = terminal::read(open.database, options, [&] { open.show("reading"); });
       },
-      [&] { std::cout << terminal::text(timeline, has_unicode() && !arguments.ascii); });
+      [&] {
+        std::cout << terminal::text(timeline, arguments.width, has_unicode() && !arguments.ascii);
+      });
 }
 
 void declare_timeline(Grammar& grammar, TimelineArguments& arguments) {
   grammar.take_file("file", arguments.file, "A profile, also one that is being written");
-  grammar.take_window(arguments.window,
-                      "Show the time from here on, counted from the run's first record: 1.5 or "
-                      "1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of that name "
-                      "begins, and with --to where it ends",
-                      "Show the time before this");
+  grammar.take_window(
+      arguments.window,
+      "Show the time from here on, counted from the run's first record: 1.5 or "
+      "1.5s, 20ms, 7us, 12ns; nvtx:NAME: where the first NVTX range of that name "
+      "begins, and with --to where it ends. Unless given, what is busy is shown: the "
+      "steps without the first, or the part with nearly all of the work",
+      "Show the time before this");
   grammar.take("--streams", number_to(arguments.options.streams, 0, 256),
                "Lines for the busiest streams of each GPU; 8 unless given", "N");
   grammar.take("--width", number_to(arguments.width, narrowest, widest),

@@ -9,6 +9,7 @@
 #include "apps/gpuprof/command/standard_output.hpp"
 #include "apps/gpuprof/command/with_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/run/log.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/terminal/top.hpp"
 
@@ -31,6 +32,12 @@ Store seconds(double& to) {
     to = *given;
     return "";
   };
+}
+
+terminal::Style style_of_output() {
+  return {.width = line_width(40, 1000),
+          .blocks = has_unicode(),
+          .colours = isatty(STDOUT_FILENO) == 1 ? colours_of_terminal() : 0};
 }
 
 // The recorder cannot finish while another process has the file open, so it is reopened each time.
@@ -62,7 +69,7 @@ int follow(TopArguments& arguments) {
       std::cout << (terminal   ? "\033[H\033[J"
                     : time > 1 ? "\n"
                                : "")
-                << terminal::text(top, title, seconds, line_width(60, 1000));
+                << terminal::text(top, title, seconds, style_of_output());
     });
     if (code != 0) return code;
     if (!goes_on) return tell_notes(*file);

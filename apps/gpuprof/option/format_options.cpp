@@ -53,6 +53,12 @@ std::vector<Option> format_options() {
        .help = "One JSON document; with -i on standard output",
        .is = ours | common | once,
        .set = layout(report::Layout::json)},
+      {.name = "nvprof",
+       .help =
+           "Print the summary as nvprof does, on a terminal too\n"
+           "There it is a page otherwise: where the time went, what can be mended, ten kernels.",
+       .is = ours,
+       .set = flag([](Options& o) { o.reports.nvprof = true; })},
       {.name = "normalized-time-unit",
        .letter = 'u',
        .argument = "s|ms|us|ns|col|auto",

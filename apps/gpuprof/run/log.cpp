@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "apps/gpuprof/command/standard_output.hpp"
 #include "libprof/base/descriptor_buffer.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/file_name.hpp"
@@ -16,6 +17,7 @@
 #include "libprof/base/printable.hpp"
 #include "libprof/report/log_file.hpp"
 #include "libprof/report/report.hpp"
+#include "libprof/terminal/overview.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -63,6 +65,13 @@ bool has_unicode() {
   return false;
 }
 
+int colours_of_terminal() {
+  const char* type = std::getenv("TERM");
+  const std::string_view name(type ? type : "");
+  if (std::getenv("NO_COLOR") || name == "dumb") return 0;
+  return name.find("256color") != name.npos ? 256 : 16;
+}
+
 // Buffered, unlike std::cerr, since a trace has millions of lines.
 class Log::Buffer : public DescriptorBuffer {
  public:
@@ -74,6 +83,7 @@ class Log::Buffer : public DescriptorBuffer {
 
   bool own() const { return own_; }
   bool terminal() const { return isatty(descriptor_) == 1; }
+  std::size_t columns() const { return terminal_width(descriptor_); }
 
   // take_back() undoes what is written from here on. The buffer is then empty.
   void mark() {
@@ -205,10 +215,11 @@ bool Log::report(store::Database& database, const std::string& prefix,
   const std::lock_guard lock(mutex_);
   if (buffer_->error() != 0) return false;
   report::ReportOptions reports = options_.reports;
-  const char* type = std::getenv("TERM");
   reports.for_a_person = buffer_->terminal();
-  reports.terminal = buffer_->terminal() && !std::getenv("NO_COLOR") &&
-                     !(type && std::string_view(type) == "dumb");
+  reports.colours = buffer_->terminal() ? colours_of_terminal() : 0;
+  reports.terminal = reports.colours > 0;
+  reports.columns = buffer_->columns();
+  if (options_.action == Action::import) reports.file = options_.input;
   reports.blocks = has_unicode();
   reports.prefix = prefix;
   // After a run, its exit code counts, so do not fail here.
@@ -219,7 +230,7 @@ bool Log::report(store::Database& database, const std::string& prefix,
       if (!wants_document(options_))
         stream_ << prefix << "Warning: " << printable_lines(note) << '\n';
     }
-    report::print_reports(database, stream_, reports);
+    report::print_reports(database, stream_, reports, terminal::overview);
     stream_.flush();
     place();
   } catch (const std::ios::failure&) {

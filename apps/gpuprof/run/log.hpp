@@ -17,6 +17,8 @@ namespace gpuprof::app {
 
 // Whether text is UTF-8 in the user's locale.
 bool has_unicode();
+// How many colours a terminal of the user's has: 16 or 256; 0 if they want none.
+int colours_of_terminal();
 
 // A log file is created like other new files (libprof/record/output_file.hpp), but replaces an
 // earlier log only when the first line, or the first whole report, is written. It replaces only
