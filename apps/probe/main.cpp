@@ -2,7 +2,7 @@
 // separate program, because the driver stays in a process once it was started.
 //
 //   gpuprof-probe list|try CUPTI…     the libcuptis to try, in order
-//   gpuprof-probe work                runs one kernel: a program for gpuprof doctor to record
+//   gpuprof-probe work                runs a kernel and a graph: for gpuprof doctor to record
 //
 // Prints one line per device: index, chip, name, problem, and the problems of PM and PC sampling,
 // separated by tabs. The exit code is 0, or that of the error, which is printed on stderr with its
@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "libprof/base/error.hpp"
-#include "libprof/cupti/one_kernel.hpp"
 #include "libprof/cupti/probe.hpp"
+#include "libprof/cupti/small_work.hpp"
 
 int main(int count, char** words) {
   if (count < 2) return static_cast<int>(gpuprof::ExitCode::internal);
   try {
     if (words[1] == std::string("work")) {
-      gpuprof::cupti::run_one_kernel();
+      gpuprof::cupti::run_kernel_and_graph();
       return 0;
     }
     const std::vector<std::string> candidates(words + 2, words + count);

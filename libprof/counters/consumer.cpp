@@ -167,7 +167,7 @@ class Member : public Consumer, private SharedDevice::Listener {
   std::condition_variable changed_;
   std::vector<std::string> metrics_;
   std::size_t ring_ = 0;
-  std::deque<sample::SampleTime> times_;
+  std::deque<cupti::SampleTime> times_;
   std::deque<double> row_values_;  // with a ring
   std::deque<Waiting> waiting_;    // without one
   std::size_t waiting_bytes_ = 0;
@@ -298,7 +298,7 @@ DeviceChip chip_of_device(int device, const std::vector<std::string>& cupti) {
                 ExitCode::bad_option);
   }
   return {.chip = platform.driver.chip(device),
-          .available = sample::available_counters(platform.driver, device),
+          .available = cupti::available_counters(platform.driver, device),
           .cupti = platform.driver.api.path};
 }
 

@@ -52,9 +52,9 @@ std::string chip_or_throw(const Platform& platform, int device) {
   return chip;
 }
 
-std::unique_ptr<sample::PmSession> open_session(const Platform& platform, int device) {
+std::unique_ptr<cupti::PmSession> open_session(const Platform& platform, int device) {
   try {
-    return std::make_unique<sample::PmSession>(platform.driver, device);
+    return std::make_unique<cupti::PmSession>(platform.driver, device);
   } catch (const cupti::Refused& refused) {
     const std::string name = name_of(platform, device);
     std::string hint;
@@ -77,7 +77,7 @@ SharedDevice::SharedDevice(const Platform& platform, int device)
     : platform_(platform),
       device_(device),
       chip_(chip_or_throw(platform, device)),
-      available_(sample::available_counters(platform.driver, device)),
+      available_(cupti::available_counters(platform.driver, device)),
       session_(open_session(platform, device)) {}
 
 SharedDevice::~SharedDevice() {
@@ -199,7 +199,7 @@ void SharedDevice::set_up(const std::vector<std::string>& metrics,
 void SharedDevice::configure(Listener& listener, const ConsumerSettings& settings) {
   const std::lock_guard lock(mutex_);
   if (listener.started) refuse_state("PM sampling is started", "stop() it first");
-  if (settings.by_time && !sample::samples_by_time(chip_)) {
+  if (settings.by_time && !cupti::samples_by_time(chip_)) {
     throw Error(chip_ + " cannot sample at an interval in ns",
                 "TriggerMode.GPU_SYSCLK_INTERVAL counts cycles of its system clock",
                 ExitCode::bad_option);
@@ -319,16 +319,16 @@ std::uint32_t SharedDevice::usual_samples() {
 }
 
 // Decodes once, for all that listen.
-sample::PmSession::Decoded SharedDevice::pump(std::uint32_t most) {
+cupti::PmSession::Decoded SharedDevice::pump(std::uint32_t most) {
   std::shared_ptr<cupti::Image> image;
   if (most == usual_samples_) image = std::move(spare_);
   if (!image) image = std::make_shared<cupti::Image>(session().image_bytes(metrics_, most));
   session().clear(*image);
-  const sample::PmSession::Decoded decoded = session().decode(*image);
+  const cupti::PmSession::Decoded decoded = session().decode(*image);
   std::vector<PlacedSample> samples;
   std::size_t lost = decoded.torn;
   for (std::size_t i = 0; i < decoded.samples; ++i) {
-    const sample::SampleTime time = session().time_of(*image, i);
+    const cupti::SampleTime time = session().time_of(*image, i);
     // The first sample begins before the start.
     if (std::exchange(first_sample_, false)) continue;
     // CUPTI counts incomplete samples of a full image as complete (seen in 13.5).
@@ -359,13 +359,13 @@ sample::PmSession::Decoded SharedDevice::pump(std::uint32_t most) {
 void SharedDevice::drain() {
   if (metrics_.empty()) return;
   while (true) {
-    const sample::PmSession::Decoded decoded = pump(usual_samples());
+    const cupti::PmSession::Decoded decoded = pump(usual_samples());
     if (decoded.overflow || (running_ ? !decoded.image_full : decoded.samples == 0)) return;
   }
 }
 
 // Reopened if that failed before.
-sample::PmSession& SharedDevice::session() {
+cupti::PmSession& SharedDevice::session() {
   if (!session_) session_ = open_session(platform_, device_);
   return *session_;
 }

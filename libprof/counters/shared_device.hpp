@@ -13,7 +13,7 @@
 #include "libprof/counters/consumer.hpp"
 #include "libprof/cupti/driver.hpp"
 #include "libprof/cupti/host.hpp"
-#include "libprof/sample/pm_session.hpp"
+#include "libprof/cupti/pm_session.hpp"
 
 namespace gpuprof::counters {
 
@@ -26,7 +26,7 @@ struct Platform {
 // A sample within an image.
 struct PlacedSample {
   std::int64_t place = 0;
-  sample::SampleTime time;
+  cupti::SampleTime time;
 };
 
 class SharedDevice {
@@ -80,8 +80,8 @@ class SharedDevice {
   void start_session();
   void end_session();
   void start_over();
-  sample::PmSession& session();
-  sample::PmSession::Decoded pump(std::uint32_t most);
+  cupti::PmSession& session();
+  cupti::PmSession::Decoded pump(std::uint32_t most);
   void drain();
   void stop_locked(Listener& listener);
   bool anybody_started() const;
@@ -97,7 +97,7 @@ class SharedDevice {
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::unique_ptr<sample::PmSession> session_;
+  std::unique_ptr<cupti::PmSession> session_;
   std::vector<Listener*> listeners_;
   std::vector<std::string> metrics_;          // counted by the session; empty: it is not set up
   std::optional<ConsumerSettings> settings_;  // of the session

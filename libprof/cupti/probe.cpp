@@ -1,12 +1,20 @@
 #include "libprof/cupti/probe.hpp"
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
+#include <thread>
 
+#include "libprof/base/error.hpp"
 #include "libprof/cupti/api.hpp"
 #include "libprof/cupti/driver.hpp"
+#include "libprof/cupti/host.hpp"
+#include "libprof/cupti/pm_session.hpp"
 
 namespace gpuprof::cupti {
 namespace {
+
+constexpr char metric[] = "gpc__cycles_elapsed.max";
 
 // Starts and stops a range profiler in its own context.
 std::string try_collecting(const Api& api, CUcontext context, const std::string& chip) {
@@ -14,7 +22,7 @@ std::string try_collecting(const Api& api, CUcontext context, const std::string&
       CUPTI_PROFILER_STRUCT_SIZE(CUpti_Profiler_Host_Initialize_Params, pHostObject));
   host.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
   host.pChipName = chip.c_str();
-  const char* metric = "gpc__cycles_elapsed.max";
+  const char* name = metric;
   auto add = sized<CUpti_Profiler_Host_ConfigAddMetrics_Params>(
       CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);
   auto image_size = sized<CUpti_Profiler_Host_GetConfigImageSize_Params>(
@@ -41,7 +49,7 @@ std::string try_collecting(const Api& api, CUcontext context, const std::string&
   };
   if (step(api.cuptiProfilerHostInitialize, host)) {
     add.pHostObject = image_size.pHostObject = get.pHostObject = host.pHostObject;
-    add.ppMetricNames = &metric;
+    add.ppMetricNames = &name;
     add.numMetrics = 1;
     step(api.cuptiProfilerHostConfigAddMetrics, add);
   }
@@ -55,7 +63,7 @@ std::string try_collecting(const Api& api, CUcontext context, const std::string&
   if (step(api.cuptiRangeProfilerEnable, enable)) {
     data_size.pRangeProfilerObject = data.pRangeProfilerObject = set.pRangeProfilerObject =
         start.pRangeProfilerObject = stop.pRangeProfilerObject = enable.pRangeProfilerObject;
-    data_size.pMetricNames = &metric;
+    data_size.pMetricNames = &name;
     data_size.numMetrics = data_size.maxNumOfRanges = data_size.maxNumRangeTreeNodes = 1;
     if (step(api.cuptiRangeProfilerGetCounterDataSize, data_size)) {
       image.resize(data_size.counterDataSize);
@@ -73,7 +81,38 @@ std::string try_collecting(const Api& api, CUcontext context, const std::string&
     step(api.cuptiRangeProfilerSetConfig, set);
     if (step(api.cuptiRangeProfilerStart, start)) step(api.cuptiRangeProfilerStop, stop);
   }
+  if (enable.pRangeProfilerObject) {  // the counters are wanted again below
+    auto disable =
+        sized<CUpti_RangeProfiler_Disable_Params>(CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE);
+    disable.pRangeProfilerObject = enable.pRangeProfilerObject;
+    api.cuptiRangeProfilerDisable(&disable);
+  }
   return result == CUPTI_SUCCESS ? "" : explained(api, result);
+}
+
+// Samples the device for a few milliseconds.
+std::string try_pm_sampling(const Driver& driver, const std::vector<std::string>& candidates,
+                            int device) {
+  try {
+    const std::string chip = driver.chip(device);
+    const std::vector<std::string> metrics{metric};
+    const HostChip host(std::make_shared<HostLibrary>(candidates), chip, Counting::samples,
+                        available_counters(driver, device));
+    const std::optional<Image> config = host.config_image(metrics);
+    if (!config) return std::string("CUPTI does not sample ") + metric;
+    PmSettings settings{.buffer_bytes = std::uint64_t{16} << 20};
+    (samples_by_time(chip) ? settings.interval_ns : settings.interval_cycles) = 100'000;
+    PmSession session(driver, device);
+    session.configure(*config, settings);
+    Image image(session.image_bytes(metrics, 256));
+    session.clear(image);
+    session.start();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    session.stop();
+    return session.decode(image).samples > 0 ? "" : "CUPTI delivered no sample in 10 ms";
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 }  // namespace
@@ -102,6 +141,9 @@ std::vector<DeviceProbe> probe_devices(const std::vector<std::string>& candidate
     device.problem = created == CUDA_SUCCESS
                          ? try_collecting(api, context, device.chip)
                          : "the driver gives no context: " + driver.name_of(created);
+    if (device.problem.empty() && device.pm_sampling.empty()) {
+      device.pm_sampling = try_pm_sampling(driver, candidates, i);
+    }
   }
   return devices;
 }

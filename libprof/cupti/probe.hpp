@@ -12,14 +12,13 @@ struct DeviceProbe {
   std::string chip;     // CUPTI's name, such as GH100
   std::string name;     // the driver's
   std::string problem;  // why metrics cannot be collected; empty: they can
-  // Why CUPTI would refuse PM and PC sampling, as far as it knows without trying; empty: it would
-  // not.
+  // Why CUPTI refuses PM and PC sampling, as far as is known; empty: it does not.
   std::string pm_sampling, pc_sampling;
 };
 
-// `try_one`: also collects something on the first device, which reveals what nothing else does: a
-// missing permission, or another user of the counters. Throws gpuprof::Error if there is no driver,
-// no device or no libcupti.
+// `try_one`: also collects a metric on the first device, in a range and over time, which reveals
+// what nothing else does: a missing permission, or another user of the counters. Throws
+// gpuprof::Error if there is no driver, no device or no libcupti.
 std::vector<DeviceProbe> probe_devices(const std::vector<std::string>& cupti_candidates,
                                        bool try_one);
 

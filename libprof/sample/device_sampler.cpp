@@ -40,8 +40,8 @@ DeviceSampler::DeviceSampler(const cupti::Driver& driver,
 
 // Uses all metrics that the device supports, or else leaves out the optional ones one by one.
 void DeviceSampler::configure() {
-  available_ = available_counters(driver_, options_.device);
-  session_ = std::make_unique<PmSession>(driver_, options_.device);
+  available_ = cupti::available_counters(driver_, options_.device);
+  session_ = std::make_unique<cupti::PmSession>(driver_, options_.device);
   const cupti::HostChip chip(library_, options_.chip, cupti::Counting::samples, available_);
   std::vector<metrics::Metric> wanted;
   for (const NumberedMetric& each : options_.metrics) wanted.push_back(each.metric);
@@ -82,7 +82,7 @@ void DeviceSampler::configure() {
           static_cast<std::size_t>(std::ranges::find(counters_, counter) - counters_.begin()));
     }
   }
-  const PmSettings& settings = options_.settings;
+  const cupti::PmSettings& settings = options_.settings;
   output_.send([&](wire::RowSender& rows) {
     rows.add<schema::PmDevice>(
         {.device = static_cast<std::uint32_t>(options_.device),
@@ -189,11 +189,11 @@ milliseconds DeviceSampler::rest() const {
                     shortest_rest, most_rest_);
 }
 
-PmSession::Decoded DeviceSampler::read_once() {
+cupti::PmSession::Decoded DeviceSampler::read_once() {
   Image* image = free_image();
   if (!image) return {};
   session_->clear(image->bytes);
-  const PmSession::Decoded decoded = session_->decode(image->bytes);
+  const cupti::PmSession::Decoded decoded = session_->decode(image->bytes);
   progress_.fetch_add(1);
   lost_.fetch_add(decoded.torn);
   keep(image, decoded.samples);
@@ -209,7 +209,7 @@ PmSession::Decoded DeviceSampler::read_once() {
 // buffer (seen with 13.5), so a new one replaces it, which takes some 0.4 s.
 void DeviceSampler::start_over() {
   end_session();
-  session_ = std::make_unique<PmSession>(driver_, options_.device);
+  session_ = std::make_unique<cupti::PmSession>(driver_, options_.device);
   session_->configure(config_, options_.settings);
   session_->image_bytes(counters_, samples_per_image_);
   session_->start();
@@ -243,7 +243,7 @@ void DeviceSampler::keep(Image* image, std::size_t samples) {
     image->first = i + 1;
   }
   for (std::size_t i = image->first; i < samples; ++i) {
-    SampleTime& time = image->times[i];
+    cupti::SampleTime& time = image->times[i];
     if (time.start == 0 || time.stop <= time.start) {
       time =
           {};  // the image was full: CUPTI counts incomplete samples as complete (seen with 13.5)

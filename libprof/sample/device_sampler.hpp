@@ -22,8 +22,8 @@
 
 #include "libprof/cupti/driver.hpp"
 #include "libprof/cupti/host.hpp"
+#include "libprof/cupti/pm_session.hpp"
 #include "libprof/metrics/catalogue.hpp"
-#include "libprof/sample/pm_session.hpp"
 #include "libprof/sample/row_output.hpp"
 
 namespace gpuprof::sample {
@@ -41,7 +41,7 @@ class DeviceSampler {
     std::string chip;
     std::vector<NumberedMetric> metrics;
     std::size_t optional = 0;  // this many at the end may be left out
-    PmSettings settings;
+    cupti::PmSettings settings;
   };
   // Totals so far.
   struct Counts {
@@ -76,9 +76,9 @@ class DeviceSampler {
   // A counter data image and what is known of its samples. Lives as long as the sampler.
   struct Image {
     std::vector<std::uint8_t> bytes;
-    std::vector<SampleTime> times;  // of its samples; {} for incomplete ones
-    std::size_t first = 0;          // index of the first one to keep
-    std::uint64_t turn = 0;         // its rows come after those of lower turns
+    std::vector<cupti::SampleTime> times;  // of its samples; {} for incomplete ones
+    std::size_t first = 0;                 // index of the first one to keep
+    std::uint64_t turn = 0;                // its rows come after those of lower turns
   };
 
   void configure();
@@ -86,7 +86,7 @@ class DeviceSampler {
   std::size_t evaluators() const;
   // On the reading thread.
   void read();
-  PmSession::Decoded read_once();  // default: there is nothing more to do
+  cupti::PmSession::Decoded read_once();  // default: there is nothing more to do
   void start_over();
   void end_session();
   void hand_back(Image* image);
@@ -111,7 +111,7 @@ class DeviceSampler {
   std::vector<std::vector<std::size_t>> places_;         // of each metric's counters in counters_
   std::vector<std::unique_ptr<cupti::HostChip>> chips_;  // one per evaluating thread
   std::uint32_t samples_per_image_ = 0;
-  std::unique_ptr<PmSession> session_;  // used by the reading thread, from start() on
+  std::unique_ptr<cupti::PmSession> session_;  // used by the reading thread, from start() on
 
   std::mutex mutex_;  // guards the members below, up to closed_
   std::condition_variable changed_;
@@ -126,7 +126,7 @@ class DeviceSampler {
   bool first_sample_ = true;  // since the session was started
   bool overflowed_ = false;
   std::chrono::milliseconds most_rest_{100};  // shorter after each overflow
-  std::optional<SampleTime> last_;
+  std::optional<cupti::SampleTime> last_;
 
   std::atomic<bool> stopping_{false};
   std::atomic<int> running_{0};

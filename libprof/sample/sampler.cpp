@@ -109,7 +109,7 @@ void Sampler::begin_device(int device) {
     for (const NumberedMetric& each : options.metrics) {
       options.optional += each.number > config_.metrics.size() - config_.optional;
     }
-    if (options.settings.interval_ns != 0 && !samples_by_time(chip)) {
+    if (options.settings.interval_ns != 0 && !cupti::samples_by_time(chip)) {
       // Its system clock runs at some 1.4 cycles per ns.
       options.settings.interval_cycles = options.settings.interval_ns * 14 / 10;
       options.settings.interval_ns = 0;

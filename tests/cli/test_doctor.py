@@ -1139,10 +1139,19 @@ class Real(MetricTest):
         self.assertEqual(
             found["gpus"][0][:2], ("ok", "0 Stand-in GPU (FAKE1), 1 Stand-in GPU (FAKE1)")
         )
-        self.assertEqual(found["recording"], [("ok", "a kernel was recorded, with its times", [])])
+        self.assertEqual(
+            found["recording"],
+            [("ok", "a kernel and a CUDA graph were recorded, with their times", [])],
+        )
         self.assertEqual(found["metrics"], [("ok", "a metric was collected on the first GPU", [])])
-        self.assertEqual(found["pm-sampling"][0][0], "ok")
-        self.assertEqual(found["pc-sampling"][0][0], "ok")
+        self.assertEqual(found["pm-sampling"][0][0], "ok", found["pm-sampling"])
+        self.assertRegex(found["pc-sampling"][0][1], "a kernel was sampled: [1-9][0-9]* samples")
+
+    def test_samples_are_refused(self):
+        found = self.doctor(FAKE_CUPTI_FAIL="cuptiPmSamplingSetConfig=26;cuptiPCSamplingEnable=35")
+        self.assertEqual(found["metrics"][0][0], "ok")
+        self.assertEqual(found["pm-sampling"][0][::2], ("cannot", ["dcgmi profiling --pause"]))
+        self.assertEqual(found["pc-sampling"][0][0], "cannot")
 
     def test_no_permission(self):
         found = self.doctor(FAKE_CUPTI_FAIL="cuptiRangeProfilerStart=35")

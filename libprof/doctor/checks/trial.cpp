@@ -1,7 +1,8 @@
-// What is found by trying: the driver, a recording of a kernel, and the counters.
+// What is found by trying: the driver, recordings, and the counters.
 #include <sys/wait.h>
 
 #include <filesystem>
+#include <variant>
 
 #include "libprof/base/driver_library.hpp"
 #include "libprof/base/error.hpp"
@@ -47,44 +48,72 @@ Findings examine_gpus(const System& system) {
   }));
 }
 
-std::int64_t kernels_with_times(const std::string& path) {
-  std::int64_t count = 0;
+// What a recording of a kernel, alone and as a graph, has.
+struct Recorded {
+  std::int64_t kernels = 0;  // with times
+  std::int64_t of_graphs = 0;
+  std::int64_t pc_samples = 0;
+  std::string said;  // on stderr, the first line
+};
+
+Recorded counted(const std::string& path) {
+  Recorded recorded;
+  if (!std::filesystem::exists(path)) return recorded;
   reading::ProfileFile(path).read([&](store::Database& database) {
-    store::Statement rows(database, "SELECT count(*) FROM kernels WHERE duration > 0");
-    count = rows.step() ? rows.integer(0) : 0;
+    const auto number = [&](const char* sql) {
+      store::Statement rows(database, sql);
+      return rows.step() ? rows.integer(0) : 0;
+    };
+    constexpr char kernels[] = "SELECT count(*) FROM kernels WHERE duration > 0";
+    recorded.kernels = number(kernels);
+    recorded.of_graphs = number((std::string(kernels) + " AND graph_node_id > 0").c_str());
+    recorded.pc_samples = number("SELECT sum(samples) FROM pc_samples");
   });
-  return count;
+  return recorded;
 }
 
-// Records a program with one kernel, as a user would.
-Findings examine_recording(const System& system) {
-  if (system.is_copy()) return without_gpus(trial(system));
+// Records the program as a user would. Returns what is in the file, or why there is nothing to say.
+std::variant<Recorded, Findings> record(const System& system,
+                                        const std::vector<std::string>& options) {
   const TemporaryFolder folder;
   const std::string file = folder / "doctor.sqlite";
   const auto gpuprof = std::filesystem::read_symlink("/proc/self/exe");
   std::vector<std::string> words{"--no-config", "-q", "-o", file};
+  words.insert(words.end(), options.begin(), options.end());
   if (const std::string cupti = system.variable("GPUPROF_CUPTI"); !cupti.empty()) {
     words.insert(words.end(), {"--cupti", cupti});
   }
   words.insert(words.end(), {library_folder() / "gpuprof-probe", "work"});
   const HelperOutput output = run_helper(gpuprof, words, driver_patience);
   if (output.end == HelperOutput::End::overdue) return unknown(no_answer, look_at_driver);
-  const std::string said(trimmed(output.err));
   if (WIFEXITED(output.status) &&
       WEXITSTATUS(output.status) == static_cast<int>(ExitCode::no_driver)) {
     return unknown("not tried: no GPU answers");
   }
+  const std::string said(trimmed(output.err));
   const std::string first = said.substr(0, said.find('\n'));
   if (output.status != 0) {
     return cannot("a program with one kernel was not recorded: " + first, look_at_driver);
   }
-  const std::int64_t kernels = std::filesystem::exists(file) ? kernels_with_times(file) : 0;
-  if (kernels == 0) {
+  Recorded recorded = counted(file);
+  recorded.said = first;
+  if (recorded.kernels == 0) {
     return cannot("a program ran a kernel, but there is no record of it" +
                       (first.empty() ? "" : ": " + first),
                   {"gpuprof --print-gpu-trace ./app"});
   }
-  return ok("a kernel was recorded, with its times");
+  return recorded;
+}
+
+Findings examine_recording(const System& system) {
+  if (system.is_copy()) return without_gpus(trial(system));
+  const auto result = record(system, {});
+  if (const auto* problem = std::get_if<Findings>(&result)) return *problem;
+  if (std::get<Recorded>(result).of_graphs == 0) {
+    return cannot("a kernel was recorded, and not that of a CUDA graph",
+                  {"gpuprof --print-gpu-trace ./app"});
+  }
+  return ok("a kernel and a CUDA graph were recorded, with their times");
 }
 
 // `problem` is CUPTI's about the first GPU.
@@ -112,11 +141,23 @@ Findings examine_metrics(const System& system) {
 }
 
 Findings examine_pm_sampling(const System& system) {
-  return about_counters(system, &launch::ProbedDevice::pm_sampling, "CUPTI supports it here");
+  return about_counters(system, &launch::ProbedDevice::pm_sampling,
+                        "the first GPU was sampled for some milliseconds");
 }
 
+// After the trial, which needs the same counters.
 Findings examine_pc_sampling(const System& system) {
-  return about_counters(system, &launch::ProbedDevice::pc_sampling, "CUPTI supports it here");
+  Findings asked = about_counters(system, &launch::ProbedDevice::pc_sampling, "");
+  if (asked.empty() || asked.front().answer != Answer::ok) return asked;
+  const auto result = record(system, {"--pc-sampling"});
+  if (const auto* problem = std::get_if<Findings>(&result)) return *problem;
+  const Recorded& recorded = std::get<Recorded>(result);
+  if (recorded.pc_samples == 0) {
+    return cannot("a kernel was recorded with --pc-sampling, and has no samples" +
+                      (recorded.said.empty() ? "" : ": " + recorded.said),
+                  {"gpuprof --pc-sampling --print-pc-sampling ./app"});
+  }
+  return ok("a kernel was sampled: " + std::to_string(recorded.pc_samples) + " samples");
 }
 
 }  // namespace
@@ -129,7 +170,7 @@ extern const Check gpus_check{
 
 extern const Check recording_check{
     .name = "recording",
-    .question = "Is a kernel recorded, with its times?",
+    .question = "Are a kernel and a CUDA graph recorded, with their times?",
     .examine = examine_recording,
 };
 
@@ -141,13 +182,13 @@ extern const Check metrics_check{
 
 extern const Check pm_sampling_check{
     .name = "pm-sampling",
-    .question = "Does CUPTI support PM sampling here (--pm-sampling)?",
+    .question = "Does PM sampling work (--pm-sampling)?",
     .examine = examine_pm_sampling,
 };
 
 extern const Check pc_sampling_check{
     .name = "pc-sampling",
-    .question = "Does CUPTI support PC sampling here (--pc-sampling)?",
+    .question = "Does PC sampling work (--pc-sampling)?",
     .examine = examine_pc_sampling,
 };
 

@@ -284,6 +284,14 @@ void run_kernel(const Call& call, const char* name, const fake::Launch& launch =
   if (table) table->kernel(work);
 }
 
+void run_graph(const Call& call, const char* name, const fake::Launch& launch, int nodes) {
+  const std::uint32_t graph = ++driver().graphs;
+  for (int node = 0; node < nodes; ++node) {
+    run_kernel(call, name, launch, graph,
+               (std::uint64_t{graph} << 32) + static_cast<unsigned>(node) + 1);
+  }
+}
+
 std::uint64_t busy_until() {
   const Context* context = current();
   const std::lock_guard lock(driver().mutex);
@@ -522,6 +530,38 @@ int cuLaunchKernel(const char* function, unsigned x, unsigned y, unsigned z, uns
   return launch_times(LaunchBy::driver, function, launch, 1);
 }
 
+// A graph of the stand-in has one node, a kernel, and is its own executable.
+struct OneNodeGraph {
+  const char* kernel = nullptr;
+};
+
+int cuGraphCreate(OneNodeGraph** graph, unsigned) {
+  *graph = new OneNodeGraph;
+  return state();
+}
+
+int cuGraphAddKernelNode_v2(void** node, OneNodeGraph* graph, const void*, std::size_t,
+                            const char* const* params) {
+  *node = graph;
+  graph->kernel = *params;  // the function comes first
+  return state();
+}
+
+int cuGraphInstantiateWithFlags(OneNodeGraph** executable, OneNodeGraph* graph,
+                                unsigned long long) {
+  *executable = graph;
+  return state();
+}
+
+int cuGraphLaunch(OneNodeGraph* graph, void*) {
+  if (ready() != success) return state();
+  current();
+  const fake::Launch launch;
+  Call call(false, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch", nullptr, &launch);
+  run_graph(call, graph->kernel, launch, 1);
+  return success;
+}
+
 int cuProfilerStart() {
   if (ready() != success) return state();
   DRIVER_CALL(cuProfilerStart);
@@ -574,11 +614,7 @@ void fake_graph_launch(const char* kernel, int nodes) {
   Call outer(true, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch", nullptr,
              &launch);
   Call call(false, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch", nullptr, &launch);
-  const std::uint32_t graph = ++driver().graphs;
-  for (int node = 0; node < nodes; ++node) {
-    run_kernel(call, name, launch, graph,
-               (std::uint64_t{graph} << 32) + static_cast<unsigned>(node) + 1);
-  }
+  run_graph(call, name, launch, nodes);
 }
 
 void fake_capture_begin() {
@@ -787,6 +823,7 @@ void* fake_context_create() {
 int cuCtxCreate_v2(void** context, unsigned, int device) {
   fake_device_set(device);
   *context = fake_context_create();
+  current_context = static_cast<Context*>(*context);
   return *context ? success : invalid_value;
 }
 

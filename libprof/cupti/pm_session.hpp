@@ -1,7 +1,7 @@
 // CUPTI's PM sampling of one device: a buffer on the GPU fills with samples, and is decoded into
 // counter data images.
 //
-// Single-threaded. A refusal by CUPTI is thrown as cupti::Refused, with an explanation; the session
+// Single-threaded. A refusal by CUPTI is thrown as Refused, with an explanation; the session
 // may be retried with other metrics.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "libprof/cupti/driver.hpp"
 #include "libprof/cupti/host.hpp"
 
-namespace gpuprof::sample {
+namespace gpuprof::cupti {
 
 // When a sample was taken, in ns on CUPTI's clock.
 struct SampleTime {
@@ -41,13 +41,13 @@ class PmSession {
   };
 
   // Takes the device's counters; they are unavailable to others until the session is gone.
-  PmSession(const cupti::Driver& driver, int device);
+  PmSession(const Driver& driver, int device);
   ~PmSession();
   PmSession(const PmSession&) = delete;
   PmSession& operator=(const PmSession&) = delete;
 
   // Only once: after a second configuration CUPTI returns samples without times, or crashes (13.5).
-  void configure(cupti::Image config, const PmSettings& settings);
+  void configure(Image config, const PmSettings& settings);
   bool configured() const { return !config_.empty(); }
   void start();
   void stop();
@@ -60,18 +60,18 @@ class PmSession {
   SampleTime time_of(const std::vector<std::uint8_t>& image, std::size_t sample) const;
 
  private:
-  const cupti::Api& api_;
+  const Api& api_;
   CUpti_PmSampling_Object* object_ = nullptr;
-  cupti::Image config_;  // CUPTI may access it whenever it decodes
+  Image config_;  // CUPTI may access it whenever it decodes
   bool started_ = false;
   int given_nothing_ = 0;  // how often in a row an image was full but empty
 };
 
 // What a device can count, in the form CUPTI's host library expects. Empty: CUPTI does not say, for
 // example while others use the counters. Call before creating a session.
-cupti::Image available_counters(const cupti::Driver& driver, int device);
+Image available_counters(const Driver& driver, int device);
 
 // Whether GPUs of a chip can sample at time intervals: some support only cycles.
 bool samples_by_time(const std::string& chip);
 
-}  // namespace gpuprof::sample
+}  // namespace gpuprof::cupti

@@ -1,4 +1,4 @@
-#include "libprof/cupti/one_kernel.hpp"
+#include "libprof/cupti/small_work.hpp"
 
 #include <cuda.h>
 #include <dlfcn.h>
@@ -11,12 +11,24 @@
 namespace gpuprof::cupti {
 namespace {
 
-// PTX, which the driver compiles for any GPU that is not older.
-constexpr char kernel[] =
-    ".version 6.0\n"
-    ".target sm_50\n"
-    ".address_size 64\n"
-    ".visible .entry gpuprof_doctor() { ret; }\n";
+// PTX, which the driver compiles for any GPU that is not older. Half a millisecond, so that samples
+// are taken in it.
+constexpr char kernel[] = R"(
+.version 6.0
+.target sm_50
+.address_size 64
+.visible .entry gpuprof_doctor() {
+  .reg .pred %again;
+  .reg .u64 %begin, %now;
+  mov.u64 %begin, %clock64;
+again:
+  mov.u64 %now, %clock64;
+  sub.u64 %now, %now, %begin;
+  setp.lt.u64 %again, %now, 1000000;
+  @%again bra again;
+  ret;
+}
+)";
 
 class Calls {
  public:
@@ -39,17 +51,29 @@ class Calls {
 
 }  // namespace
 
-void run_one_kernel() {
+void run_kernel_and_graph() {
   const Calls call;
   CUcontext context = nullptr;
   CUmodule module = nullptr;
   CUfunction function = nullptr;
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  CUgraphExec executable = nullptr;
   call("cuInit", 0U);
   call("cuCtxCreate_v2", &context, 0U, CUdevice{0});
   call("cuModuleLoadData", &module, static_cast<const void*>(kernel));
   call("cuModuleGetFunction", &function, module, "gpuprof_doctor");
   call("cuLaunchKernel", function, 1U, 1U, 1U, 1U, 1U, 1U, 0U, CUstream{nullptr},
        static_cast<void**>(nullptr), static_cast<void**>(nullptr));
+  CUDA_KERNEL_NODE_PARAMS in_graph{};
+  in_graph.func = function;
+  in_graph.gridDimX = in_graph.gridDimY = in_graph.gridDimZ = 1;
+  in_graph.blockDimX = in_graph.blockDimY = in_graph.blockDimZ = 1;
+  call("cuGraphCreate", &graph, 0U);
+  call("cuGraphAddKernelNode_v2", &node, graph, static_cast<const CUgraphNode*>(nullptr),
+       std::size_t{0}, static_cast<const CUDA_KERNEL_NODE_PARAMS*>(&in_graph));
+  call("cuGraphInstantiateWithFlags", &executable, graph, 0ULL);
+  call("cuGraphLaunch", executable, CUstream{nullptr});
   call("cuCtxSynchronize");
 }
 

@@ -1,33 +1,27 @@
-#include "libprof/sample/pm_session.hpp"
+#include "libprof/cupti/pm_session.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "libprof/cupti/refused.hpp"
 
-namespace gpuprof::sample {
-namespace {
+namespace gpuprof::cupti {
 
-using cupti::sized;
-
-}  // namespace
-
-#define CHECKED(function, params)                                                           \
-  if (const CUptiResult answer = api_.function(&(params)); answer != CUPTI_SUCCESS) {       \
-    throw cupti::Refused(                                                                   \
-        cupti::explained(api_, answer) + " (" #function " " + std::to_string(answer) + ")", \
-        answer);                                                                            \
+#define CHECKED(function, params)                                                              \
+  if (const CUptiResult answer = api_.function(&(params)); answer != CUPTI_SUCCESS) {          \
+    throw Refused(explained(api_, answer) + " (" #function " " + std::to_string(answer) + ")", \
+                  answer);                                                                     \
   }
 
-PmSession::PmSession(const cupti::Driver& driver, int device) : api_(driver.api) {
+PmSession::PmSession(const Driver& driver, int device) : api_(driver.api) {
   auto params = sized<CUpti_PmSampling_Enable_Params>(CUpti_PmSampling_Enable_Params_STRUCT_SIZE);
   params.deviceIndex = static_cast<std::size_t>(device);
   if (const CUptiResult result = api_.cuptiPmSamplingEnable(&params); result != CUPTI_SUCCESS) {
     // CUPTI also returns this for another process.
     const std::string why = result == CUPTI_ERROR_INVALID_OPERATION
-                                ? cupti::explained(api_, CUPTI_ERROR_HARDWARE_BUSY)
-                                : cupti::explained(api_, result);
-    throw cupti::Refused(why + " (cuptiPmSamplingEnable " + std::to_string(result) + ")", result);
+                                ? explained(api_, CUPTI_ERROR_HARDWARE_BUSY)
+                                : explained(api_, result);
+    throw Refused(why + " (cuptiPmSamplingEnable " + std::to_string(result) + ")", result);
   }
   object_ = params.pPmSamplingObject;
 }
@@ -43,7 +37,7 @@ PmSession::~PmSession() {
   api_.cuptiPmSamplingDisable(&params);
 }
 
-void PmSession::configure(cupti::Image config, const PmSettings& settings) {
+void PmSession::configure(Image config, const PmSettings& settings) {
   config_ = std::move(config);
   auto params =
       sized<CUpti_PmSampling_SetConfig_Params>(CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE);
@@ -107,9 +101,9 @@ PmSession::Decoded PmSession::decode(std::vector<std::uint8_t>& image) {
   const CUptiResult result = api_.cuptiPmSamplingDecodeData(&params);
   // Either one signals a full buffer.
   if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) {
-    throw cupti::Refused(cupti::explained(api_, result) + " (cuptiPmSamplingDecodeData " +
-                             std::to_string(result) + ")",
-                         result);
+    throw Refused(
+        explained(api_, result) + " (cuptiPmSamplingDecodeData " + std::to_string(result) + ")",
+        result);
   }
   Decoded decoded{.image_full = params.decodeStopReason ==
                                 CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL,
@@ -141,13 +135,13 @@ SampleTime PmSession::time_of(const std::vector<std::uint8_t>& image, std::size_
 
 #undef CHECKED
 
-cupti::Image available_counters(const cupti::Driver& driver, int device) {
+Image available_counters(const Driver& driver, int device) {
   auto params = sized<CUpti_PmSampling_GetCounterAvailability_Params>(
       CUpti_PmSampling_GetCounterAvailability_Params_STRUCT_SIZE);
   params.deviceIndex = static_cast<std::size_t>(device);
   const auto ask = driver.api.cuptiPmSamplingGetCounterAvailability;
   if (ask(&params) != CUPTI_SUCCESS) return {};
-  cupti::Image image(params.counterAvailabilityImageSize);
+  Image image(params.counterAvailabilityImageSize);
   params.pCounterAvailabilityImage = image.data();
   if (ask(&params) != CUPTI_SUCCESS) return {};
   return image;
@@ -155,4 +149,4 @@ cupti::Image available_counters(const cupti::Driver& driver, int device) {
 
 bool samples_by_time(const std::string& chip) { return !chip.starts_with("TU") && chip != "GA100"; }
 
-}  // namespace gpuprof::sample
+}  // namespace gpuprof::cupti
