@@ -118,7 +118,7 @@ inline constexpr Table clock{
 
 inline constexpr Column statistic_columns[]{
     stored("processId", Type::i64, "process it was counted in; 0 = in gpuprof itself"),
-    stored("kind", Type::text, "table whose rows were counted; '' = not of one table"),
+    stored("kind", Type::text, "table of the rows, or what a cost is for; '' = neither"),
     stored("name", Type::text, "what was counted: STATISTIC_DOC.name"),
     stored("value", Type::i64, "how many"),
     stored("severity", Type::text,

@@ -29,8 +29,8 @@ struct StatisticInfo {
 inline constexpr std::array statistics{
     StatisticInfo{"records_received", Severity::info, "Records that CUPTI delivered."},
     StatisticInfo{"records_salvaged", Severity::notice,
-                  "Records read from the buffers of a process after its death. They are complete; "
-                  "what CUPTI had not written by then is missing."},
+                  "Records read from the buffers of a process after its death. What CUPTI had not "
+                  "written by then is missing."},
     StatisticInfo{"records_dropped_by_cupti", Severity::data_loss,
                   "Records that CUPTI threw away because it had no room for them."},
     StatisticInfo{"records_without_times", Severity::data_loss,
@@ -38,9 +38,8 @@ inline constexpr std::array statistics{
                   "times (incomplete_records), or CUPTI had no device memory for them. Counts are "
                   "right, durations miss these."},
     StatisticInfo{"records_discarded", Severity::data_loss,
-                  "Records that CUPTI delivered and that were thrown away, because gpuprof did not "
-                  "read for so long that the activity buffers were full, or had no room for them "
-                  "in memory and on disk (bytes_discarded)."},
+                  "Records that CUPTI delivered and gpuprof threw away: it did not read in time "
+                  "and the activity buffers were full, or memory and disk were (bytes_discarded)."},
     StatisticInfo{
         "stream_cut", Severity::data_loss,
         "1 = what this process sent could not be read to its end, or gpuprof ended before "
@@ -51,24 +50,23 @@ inline constexpr std::array statistics{
                   "Bytes of rows thrown away because neither memory nor disk had room for them."},
     StatisticInfo{"frames_malformed", Severity::error,
                   "Frames of the stream that could not be read. What they held is missing."},
-    StatisticInfo{
-        "stream_refused", Severity::data_loss,
-        "Frames left out because what the process sent made no sense any more, or its "
-        "collector is newer than this gpuprof. What the process did from then on is missing."},
+    StatisticInfo{"stream_refused", Severity::data_loss,
+                  "Frames left out because they made no sense any more, or the collector is newer "
+                  "than this gpuprof. What the process did from then on is missing."},
     StatisticInfo{"stream_limited", Severity::data_loss,
-                  "Things left out because the process sent more of them than gpuprof keeps: rows "
-                  "of further tables, names of statistics and the like."},
+                  "Things left out because the process sent more of them than gpuprof keeps: "
+                  "tables, names of statistics and the like."},
     StatisticInfo{"process_id_replaced", Severity::notice,
                   "1 = the process gave another process id than the system has for it. The rows "
                   "have the system's."},
     StatisticInfo{"strings_lost", Severity::data_loss,
                   "Names that died with their process: salvaged rows say so there."},
     StatisticInfo{"names_not_demangled", Severity::notice,
-                  "Names that took the demangler too much time or memory. They are there as the "
-                  "compiler wrote them."},
+                  "Names that took the demangler too much time or memory. They are as the compiler "
+                  "wrote them."},
     StatisticInfo{"salvage_failed", Severity::data_loss,
-                  "1 = the buffers that the process left behind could not be read, or not to the "
-                  "end. What was in them is missing; how much is not known."},
+                  "1 = the buffers that the process left could not be read to their end. How much "
+                  "is missing is not known."},
     StatisticInfo{"spilled_bytes", Severity::notice,
                   "Bytes that waited on disk because loading was slower than the target. Nothing "
                   "is missing."},
@@ -149,12 +147,11 @@ inline constexpr std::array statistics{
         "pc_samples_dropped", Severity::data_loss,
         "PC samples that the hardware could not write. A longer --pc-sampling-period asks for "
         "fewer."},
-    StatisticInfo{
-        "pc_samples_overflows", Severity::data_loss,
-        "Times the device's buffer of PC samples was full. What was in it is lost; how "
-        "much is not known. --pc-buffer makes it larger, --pc-sampling-period asks for fewer."},
+    StatisticInfo{"pc_samples_overflows", Severity::data_loss,
+                  "Times the device's buffer of PC samples was full. How much was lost is not "
+                  "known. --pc-buffer makes it larger, --pc-sampling-period asks for fewer."},
     StatisticInfo{"pc_samples_lost", Severity::data_loss,
-                  "PC samples that were thrown away because gpuprof did not read for so long."},
+                  "PC samples that were thrown away because gpuprof did not read in time."},
     StatisticInfo{"sass_instructions", Severity::info,
                   "Instructions whose executions were counted, once for each time they were read."},
     StatisticInfo{"sass_instructions_dropped", Severity::data_loss,
@@ -162,25 +159,34 @@ inline constexpr std::array statistics{
     StatisticInfo{"sass_contexts_lost", Severity::data_loss,
                   "Contexts whose instructions were counted and whose counts did not come to their "
                   "end: the process died, or the GPU was still at work."},
-    StatisticInfo{"sass_instructions_lost", Severity::data_loss,
-                  "Instructions whose SASS metrics were thrown away because gpuprof did not read "
-                  "for so long."},
+    StatisticInfo{
+        "sass_instructions_lost", Severity::data_loss,
+        "Instructions whose SASS metrics were thrown away because gpuprof did not read in time."},
     StatisticInfo{"import_unreadable", Severity::data_loss,
-                  "Rows and events of the file that was imported which make no sense: they lack a "
-                  "time, a process or a name, or are more than are kept."},
+                  "Rows and events of the imported file that make no sense: they lack a time, a "
+                  "process or a name, or are more than are kept."},
     StatisticInfo{"import_values_unreadable", Severity::data_loss,
-                  "Values of the file that was imported which do not fit. They are NULL; the rest "
-                  "of their rows is there."},
+                  "Values of the imported file that do not fit. They are NULL; the rest of their "
+                  "rows is there."},
     StatisticInfo{"import_left_out", Severity::notice,
-                  "Rows and events of the file that was imported for which gpuprof has no table, "
-                  "or knows no meaning. DIAGNOSTIC says of what."},
+                  "Rows and events of the imported file for which gpuprof has no table, or knows "
+                  "no meaning. DIAGNOSTIC says of what."},
     StatisticInfo{"memory_calls_lost", Severity::data_loss,
-                  "Rows of MEMORY_CALL and DEVICE_MEMORY that were thrown away because gpuprof did "
-                  "not read for so long, or the program called faster than they were sent."},
+                  "Rows of MEMORY_CALL and DEVICE_MEMORY thrown away because gpuprof did not read "
+                  "in time, or the program called faster than they were sent."},
     StatisticInfo{
         "call_stacks_lost", Severity::data_loss,
         "Calls for memory whose stacks were thrown away because the program called faster "
         "than they were sent."},
+    StatisticInfo{"cost_ns", Severity::info,
+                  "Time of the program's threads that gpuprof took, in ns. kind = for what."},
+    StatisticInfo{
+        "background_ns", Severity::info,
+        "Processor's time of other threads for gpuprof, in ns; kind '' = gpuprof itself."},
+    StatisticInfo{"cost_bytes", Severity::info,
+                  "Bytes sent and memory of the arena; kind '' = most memory of gpuprof itself."},
+    StatisticInfo{"budget_cuts", Severity::data_loss,
+                  "Kinds of rows that were no longer recorded because of --budget."},
     StatisticInfo{"metrics_overhead_permille", Severity::info,
                   "Share of the run that was spent on metrics, as it was measured, in 1/1000."},
 };

@@ -79,25 +79,30 @@ void ApiCalls::choose(const Wanted& wanted, Stream& stream) {
 
 std::set<std::string_view> ApiCalls::find_functions(const Wanted& wanted,
                                                     std::vector<Subscription::Calls>& chosen) {
+  not_recorded_.clear();
   runtime_queries_.clear();
   driver_queries_.clear();
   std::set<std::string_view> left_out;
   const auto find = [&](int kind, CUpti_CallbackDomain domain, std::uint32_t size, bool rows,
                         bool excludable, std::vector<CUpti_CallbackId>& queries) {
     rows = rows && !wanted.only_launches;
-    Subscription::Calls calls{
-        kind, domain, {}, rows ? Subscription::recorded : Subscription::heard};
+    const Subscription::Use use = rows ? Subscription::recorded : Subscription::heard;
+    Subscription::Calls others{kind, domain, {}, use}, requests{kind, domain, {}, use, true};
     for_each_function(cupti_, domain, size + newer_functions,
                       [&](std::uint32_t id, const char* name) {
                         if (schema::only_asks(name)) {
                           if (wanted.queries || !excludable) return;
                           queries.push_back(id);
                           left_out.insert(schema::function_of(name));
-                        } else if (rows ? !is_of_cupti(domain, id) : requests_work(name)) {
-                          calls.ids.push_back(id);
+                        } else if (requests_work(name)) {
+                          requests.ids.push_back(id);
+                        } else if (rows && !is_of_cupti(domain, id)) {
+                          others.ids.push_back(id);
                         }
                       });
-    if (calls_by_callbacks_) chosen.push_back(std::move(calls));
+    if (!calls_by_callbacks_) return;
+    chosen.push_back(std::move(others));
+    chosen.push_back(std::move(requests));
   };
   find(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
        wanted.runtime, calls_by_callbacks_ || cupti_.cuptiActivityEnableRuntimeApi,
@@ -120,6 +125,15 @@ void ApiCalls::record(int kind, bool on) {
   // A call that has begun or not returned now would have half a record.
   if (kind != CUPTI_ACTIVITY_KIND_SYNCHRONIZATION) records_.forget_open_calls();
   subscription_.enable_calls(kind, on);
+  for (const bool request_work : not_recorded_) subscription_.stop_recording(request_work);
+}
+
+bool ApiCalls::stop_recording(bool request_work) {
+  if (!calls_by_callbacks_) return false;
+  not_recorded_.insert(request_work);
+  if (!subscription_.stop_recording(request_work)) return false;
+  records_.forget_open_calls();
+  return true;
 }
 
 void ApiCalls::leave_out(int kind) {

@@ -44,6 +44,9 @@ class ApiCalls {
   bool by_callbacks(int kind) const;
   // Turns tracing of RUNTIME, DRIVER or SYNCHRONIZATION on or off.
   void record(int kind, bool on);
+  // Records no more calls of those that request work of the GPU, or of those that do not. false:
+  // none were recorded, or CUPTI records them.
+  bool stop_recording(bool request_work);
   // Call after enabling RUNTIME or DRIVER, which resets the settings of single functions.
   void leave_out(int kind);
   // GPU work has a correlation id only while the call that requests it is traced, so these calls
@@ -63,6 +66,7 @@ class ApiCalls {
   CallRecords& records_;
   bool calls_by_callbacks_ = false;
   bool waits_by_callbacks_ = false;
+  std::set<bool> not_recorded_;                    // as in stop_recording()
   std::vector<CUpti_CallbackId> runtime_queries_;  // functions that are not traced
   std::vector<CUpti_CallbackId> driver_queries_;
 };

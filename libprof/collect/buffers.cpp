@@ -122,6 +122,8 @@ std::byte* Buffers::lend() {
 }
 
 void Buffers::completed(const std::byte* buffer, std::size_t used) {
+  const Costs::Scope timed(costs(), wire::Count::background_packing,
+                           Costs::Scope::Clock::processor);
   const std::lock_guard lock(packing_);
   const std::uint32_t slot = arena_.completed(buffer);
   delivery_->take(slot, used);
@@ -139,6 +141,7 @@ void Buffers::note_packed() {
   ledger.set(wire::Count::unknown_records, packer_->unknown());
   ledger.set(wire::Count::profiler_kernels, packer_->profiler_kernels());
   untimed_kernels_.store(packer_->untimed_kernels(), std::memory_order_relaxed);
+  ledger.set(wire::Count::bytes_sent, channel_.bytes_sent());
 }
 
 void Buffers::unwanted(const std::byte* buffer, std::size_t used) {
@@ -154,6 +157,7 @@ void Buffers::flush_after_wait() {
   const std::int64_t used_until = waits_used_until_.load(std::memory_order_relaxed);
   if (used_until - begin > most_ahead || !channel_.flows()) return;
   const KeepErrno keep;
+  const Costs::Scope timed(costs(), wire::Count::cost_flush);
   {
     const std::unique_lock lock(flushing_, milliseconds(10));
     if (lock.owns_lock()) flush_locked(0);

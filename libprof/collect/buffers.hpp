@@ -49,6 +49,8 @@ class Buffers {
   // Calls and NVTX that the collector records itself.
   CallRecords& calls() { return calls_; }
   NvtxRecords& nvtx() { return nvtx_; }
+  Costs& costs() { return slots_.costs(); }
+  ThreadSlots::Thread& this_thread() { return slots_.here(); }
 
   // Settings; call before there are records.
   void want(int kind, bool wanted) { packer_->want(static_cast<std::size_t>(kind), wanted); }

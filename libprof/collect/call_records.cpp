@@ -8,10 +8,6 @@
 namespace gpuprof::collect {
 namespace {
 
-// Calls within calls: a driver call may call back the application, which may make more calls. Any
-// deeper ones have no records.
-constexpr std::size_t most_open = 8;
-
 std::uint32_t result_of(const CUpti_CallbackData& call) {
   return call.functionReturnValue ? *static_cast<const std::uint32_t*>(call.functionReturnValue)
                                   : 0;
@@ -54,85 +50,69 @@ std::uint32_t number_of(CUevent event) {
 
 }  // namespace
 
-struct CallRecords::Thread {
-  struct Open {
-    bool runtime;
-    CUpti_CallbackId id;
-    std::uint32_t correlation;
-    std::uint64_t start;
-  };
-
-  std::uint64_t epoch = 0;
-  std::uint32_t depth = 0;
-  std::array<Open, most_open> open{};
-  Open wait{};
-  bool waited = false;  // in the call that is open
-};
-
-constinit thread_local CallRecords::Thread CallRecords::thread_;
-
 void CallRecords::begin(CheckedApi& cupti) {
   cupti_ = &cupti;
   epoch_.store(slots_.trace() << 32, std::memory_order_release);
 }
 
-CallRecords::Thread& CallRecords::here() {
-  Thread& thread = thread_;
+OpenCalls& CallRecords::calls_of(ThreadSlots::Thread& thread) {
+  OpenCalls& calls = thread.calls;
   const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
-  if (thread.epoch == epoch) return thread;
-  thread.depth = 0;
-  thread.epoch = epoch;
-  return thread;
+  if (calls.epoch == epoch) return calls;
+  calls.depth = 0;
+  calls.epoch = epoch;
+  return calls;
 }
 
-void CallRecords::enter(CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                        const CUpti_CallbackData& call) {
-  if (slots_.here().left_out) return;
-  Thread& thread = here();
+void CallRecords::enter(ThreadSlots::Thread& thread, CUpti_CallbackDomain domain,
+                        CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  if (thread.left_out) return;
+  OpenCalls& calls = calls_of(thread);
   const bool runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
-  if (!runtime && thread.depth > 0 && thread.open[thread.depth - 1].runtime) return;
-  if (thread.depth == most_open) return;
-  thread.open[thread.depth++] = {runtime, id, call.correlationId, slots_.now()};
+  if (!runtime && calls.depth > 0 && calls.open[calls.depth - 1].runtime) return;
+  if (calls.depth == OpenCalls::most) return;
+  calls.open[calls.depth++] = {runtime, id, call.correlationId, slots_.now()};
 }
 
-bool CallRecords::exit(CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                       const CUpti_CallbackData& call) {
-  Thread& thread = here();
+bool CallRecords::exit(ThreadSlots::Thread& thread, CUpti_CallbackDomain domain,
+                       CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  OpenCalls& calls = calls_of(thread);
   const bool runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
-  std::uint32_t at = thread.depth;
+  std::uint32_t at = calls.depth;
   while (at > 0) {
-    const Thread::Open& open = thread.open[at - 1];
+    const OpenCalls::Call& open = calls.open[at - 1];
     if (open.id == id && open.runtime == runtime && open.correlation == call.correlationId) break;
     --at;
   }
   if (at == 0) return false;
-  thread.depth = at - 1;
-  ThreadSlots::Thread& slot = slots_.here();
+  calls.depth = at - 1;
   CUpti_ActivityAPI record{};
   record.kind = runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
   record.cbid = id;
-  record.start = thread.open[thread.depth].start;
+  record.start = calls.open[calls.depth].start;
   record.end = std::max(record.start, slots_.now());
   record.processId = slots_.process();
-  record.threadId = slot.id;
+  record.threadId = thread.id;
   record.correlationId = call.correlationId;
   record.returnValue = result_of(call);
-  add(slot, record);
-  return ends_waiting(thread);
+  add(thread, record);
+  return ends_waiting(calls);
 }
 
-bool CallRecords::ends_waiting(Thread& thread) {
-  return thread.depth == 0 && std::exchange(thread.waited, false);
+bool CallRecords::ends_waiting(OpenCalls& calls) {
+  return calls.depth == 0 && std::exchange(calls.waited, false);
 }
 
-void CallRecords::enter_wait(CUpti_CallbackId id, const CUpti_CallbackData& call) {
-  Thread& thread = here();
-  if (!slots_.here().left_out) thread.wait = {false, id, call.correlationId, slots_.now()};
+void CallRecords::enter_wait(ThreadSlots::Thread& thread, CUpti_CallbackId id,
+                             const CUpti_CallbackData& call) {
+  OpenCalls& calls = calls_of(thread);
+  if (!thread.left_out) calls.wait = {false, id, call.correlationId, slots_.now()};
 }
 
-bool CallRecords::exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call) {
-  Thread& thread = here();
-  const Thread::Open open = std::exchange(thread.wait, {});
+bool CallRecords::exit_wait(ThreadSlots::Thread& thread, CUpti_CallbackId id,
+                            const CUpti_CallbackData& call) {
+  OpenCalls& calls = calls_of(thread);
+  const OpenCalls::Call open = std::exchange(calls.wait, {});
   if (open.start == 0 || open.id != id || open.correlation != call.correlationId) return false;
   const WaitedFor wait = what_waits(id, call.functionParams);
   CUpti_ActivitySynchronization2 record{};
@@ -153,9 +133,9 @@ bool CallRecords::exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call)
     record.cudaEventSyncId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
   }
   record.returnValue = result_of(call);
-  add(slots_.here(), record);
-  thread.waited |= wait.type != CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
-  return ends_waiting(thread);
+  add(thread, record);
+  calls.waited |= wait.type != CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
+  return ends_waiting(calls);
 }
 
 template <class Record>

@@ -25,28 +25,28 @@ class CallRecords {
   // Calls that are open have no record: what is recorded begins or ends in the middle of them.
   void forget_open_calls() { epoch_.fetch_add(1, std::memory_order_release); }
 
+  // `thread` is the calling one's.
+  //
   // A call begins or returns. A driver call that a recorded runtime call makes is a part of it and
   // has no record.
-  void enter(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void enter(ThreadSlots::Thread& thread, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+             const CUpti_CallbackData& call);
   // exit() and exit_wait() return true where the outermost call of the thread ends in which it has
   // waited for the GPU.
-  bool exit(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
+  bool exit(ThreadSlots::Thread& thread, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+            const CUpti_CallbackData& call);
   // A driver call that waits begins or returns. The wait has a record of its own, also where a
   // runtime call makes the driver call.
-  void enter_wait(CUpti_CallbackId id, const CUpti_CallbackData& call);
-  bool exit_wait(CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void enter_wait(ThreadSlots::Thread& thread, CUpti_CallbackId id, const CUpti_CallbackData& call);
+  bool exit_wait(ThreadSlots::Thread& thread, CUpti_CallbackId id, const CUpti_CallbackData& call);
 
  private:
-  struct Thread;
-
-  // The calls of the calling thread that are open.
-  Thread& here();
-  static bool ends_waiting(Thread& thread);
+  // The calls of the thread that are open.
+  OpenCalls& calls_of(ThreadSlots::Thread& thread);
+  static bool ends_waiting(OpenCalls& calls);
   // If there is no slot, the record is lost, and counted.
   template <class Record>
   void add(ThreadSlots::Thread& thread, const Record& record);
-
-  static thread_local Thread thread_;
 
   ThreadSlots& slots_;
   CheckedApi* cupti_ = nullptr;

@@ -122,6 +122,7 @@ void Channel::start_over() {
   incoming_ = wire::FrameAssembler();
   stalled_.store(false);
   closed_by_target_.store(false);
+  bytes_sent_.store(0);
 }
 
 bool Channel::adopt(int socket) {
@@ -283,7 +284,10 @@ ssize_t Channel::push(int socket, std::span<iovec> pieces, int file) {
   do {
     sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (sent < 0 && errno == EINTR);
-  if (sent >= 0) return sent;
+  if (sent >= 0) {
+    bytes_sent_.fetch_add(static_cast<std::uint64_t>(sent), std::memory_order_relaxed);
+    return sent;
+  }
   // ETOOMANYREFS: too many descriptors are in transit to launchers that do not read.
   const bool full =
       errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ETOOMANYREFS;

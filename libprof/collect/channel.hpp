@@ -62,6 +62,8 @@ class Channel {
   bool closed_by_target() const { return closed_by_target_.load(std::memory_order_relaxed); }
   bool alive() const { return socket_.load(std::memory_order_relaxed) >= 0; }
   bool stalled() const { return alive() && stalled_.load(std::memory_order_relaxed); }
+  // Since connect() or adopt().
+  std::uint64_t bytes_sent() const { return bytes_sent_.load(std::memory_order_relaxed); }
   bool flows() const { return alive() && !stalled_.load(std::memory_order_relaxed); }
 
   Sent send(wire::FrameType type, std::span<const std::byte> payload);
@@ -116,6 +118,7 @@ class Channel {
   std::atomic<int> shut_socket_{-1};
   std::atomic<bool> closed_by_target_{false};
   std::atomic<bool> stalled_{false};
+  std::atomic<std::uint64_t> bytes_sent_{0};
   std::uint64_t inode_ = 0;
   std::mutex sending_;  // guards the members below
   std::deque<Waiting> waiting_;

@@ -1,7 +1,9 @@
 #include "libprof/collect/collector.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <new>
@@ -29,6 +31,13 @@ constexpr double hurried_flush_ms = 5;
 // Clocks are read more often at first, so that short runs get some readings too.
 constexpr std::chrono::milliseconds first_clocks_after{1000};
 constexpr std::chrono::milliseconds most_between_clocks{10'000};
+
+// "2.35 %"
+std::string percent_text(double share) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2f %%", 100 * share);
+  return text.data();
+}
 
 }  // namespace
 
@@ -74,7 +83,10 @@ void Collector::called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId
       return self.on_call(domain, id, *static_cast<const CUpti_CallbackData*>(data));
     }
     const KeepErrno keep;
-    if (self.running()) return self.on_callback(domain, id, data);
+    if (self.running()) {
+      const Costs::Scope timed(self.buffers_.costs(), wire::Count::cost_contexts);
+      return self.on_callback(domain, id, data);
+    }
     if (self.resting() && domain == CUPTI_CB_DOMAIN_RESOURCE) {
       self.note_resource(id, *static_cast<const CUpti_ResourceData*>(data));
     }
@@ -88,18 +100,28 @@ void Collector::on_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                         const CUpti_CallbackData& call) {
   if (!running()) return;
   const std::uint8_t uses = subscription_.uses_of(domain, id);
-  const bool enters = call.callbackSite == CUPTI_API_ENTER;
+  ThreadSlots::Thread& thread = buffers_.this_thread();
   CallRecords& records = buffers_.calls();
-  if (!enters) {
-    bool waited = uses & Subscription::waits && records.exit_wait(id, call);
-    if (uses & Subscription::recorded) waited |= records.exit(domain, id, call);
-    if (waited) flush_after_wait();
+  bool waited = false;
+  {
+    const Costs::Callback timed(buffers_.costs(), thread.timed, cost_of(uses, id));
+    if (call.callbackSite == CUPTI_API_ENTER) {
+      if (uses & Subscription::handled) on_handled_call(domain, id, call);
+      if (uses & Subscription::recorded) records.enter(thread, domain, id, call);
+      if (uses & Subscription::waits) records.enter_wait(thread, id, call);
+    } else {
+      waited = uses & Subscription::waits && records.exit_wait(thread, id, call);
+      if (uses & Subscription::recorded) waited |= records.exit(thread, domain, id, call);
+      if (uses & Subscription::handled) on_handled_call(domain, id, call);
+    }
   }
-  if (uses & Subscription::handled) on_handled_call(domain, id, call);
-  if (enters) {
-    if (uses & Subscription::recorded) records.enter(domain, id, call);
-    if (uses & Subscription::waits) records.enter_wait(id, call);
-  }
+  if (waited) flush_after_wait();
+}
+
+// What the time of a callback counts as.
+wire::Count Collector::cost_of(std::uint8_t uses, CUpti_CallbackId id) const {
+  if (!(uses & Subscription::handled)) return wire::Count::cost_api;
+  return memory_ && !is_kernel_launch(id) ? wire::Count::cost_memory : wire::Count::cost_launches;
 }
 
 void Collector::on_handled_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
@@ -119,10 +141,10 @@ void Collector::on_handled_call(CUpti_CallbackDomain domain, CUpti_CallbackId id
 void Collector::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   const bool enters = call.callbackSite == CUPTI_API_ENTER;
   if (enters && call.symbolName) buffers_.note_launch(call.symbolName, call.correlationId);
+  if (!metrics_.there() && !by_context_.there() && !memory_ && !tracing_.serial()) return;
+  const KeepErrno keep;
   const auto metrics = metrics_.use();
   const auto by_context = by_context_.use();
-  if (!metrics && !tracing_.serial() && !by_context && !memory_) return;
-  const KeepErrno keep;
   if (memory_ && memory_->call(CUPTI_CB_DOMAIN_DRIVER_API, id, call)) return;
   if (is_module_unload(id)) {
     if (by_context && enters) by_context->module_ends(call.context);
@@ -249,6 +271,8 @@ void Collector::nvtx_pops() noexcept {
 
 void Collector::thread_main() {
   buffers_.leave_out_this_thread();
+  budget_.begin(static_cast<double>(config_.integer("budget", 0)) / 10'000,
+                Clock::now().time_since_epoch());
   auto flush_every_ms =
       static_cast<double>(std::clamp<std::int64_t>(config_.integer("flush_ms", 25), 1, 60'000));
   double wait_ms = first_flush_ms;
@@ -258,6 +282,8 @@ void Collector::thread_main() {
   while (running() && channel_.alive()) {
     if (listen(static_cast<int>(wait_ms))) continue;
     if (!running()) break;
+    const Costs::Scope timed(buffers_.costs(), wire::Count::background_flush,
+                             Costs::Scope::Clock::processor);
     look_for_second_clients();
     if (const auto metrics = metrics_.use()) metrics->watch();
     wait_ms =
@@ -272,6 +298,7 @@ void Collector::thread_main() {
       wait_ms = first_flush_ms;
       between_launches([this] { record_device_attributes(); });
     }
+    keep_to_budget();
     send_statistics(false);
     if (Clock::now() < next_clocks) continue;
     stream_.clock(wire::Clock::Moment::meanwhile, cupti_.cuptiGetTimestamp);
@@ -356,6 +383,21 @@ void Collector::record_device_attributes() {
     stream_.tell("driver_version", std::to_string(version));
   }
   if (tracing_.wants(schema::DeviceAttribute::info.id)) buffers_.add(device_attributes());
+}
+
+void Collector::keep_to_budget() {
+  const std::chrono::nanoseconds spent{buffers_.costs().of_program()};
+  const auto cut = budget_.look(Clock::now().time_since_epoch(), spent);
+  if (!cut) return;
+  const std::string why = "gpuprof took " + percent_text(budget_.share()) +
+                          " of the program's time for a second, more than --budget " +
+                          percent_text(budget_.limit());
+  if (*cut == Cut::none) {
+    return stream_.tell("warning", why + "; only kernels, copies and sets are still recorded");
+  }
+  if (!tracing_.give_up(*cut)) return;
+  buffers_.count(wire::Count::budget_cuts);
+  stream_.explain("budget_cuts", why + ": no more " + text_of(*cut) + " are recorded");
 }
 
 void Collector::send_statistics(bool last) {

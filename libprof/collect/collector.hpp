@@ -28,6 +28,7 @@
 #include "libprof/collect/buffers.hpp"
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/checked_api.hpp"
+#include "libprof/collect/cost_limit.hpp"
 #include "libprof/collect/driver.hpp"
 #include "libprof/collect/extra/context_collectors.hpp"
 #include "libprof/collect/extra/memory_tracker.hpp"
@@ -121,6 +122,7 @@ class Collector {
 
   // Callbacks, by domain.
   void on_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
+  wire::Count cost_of(std::uint8_t uses, CUpti_CallbackId id) const;
   void on_handled_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                        const CUpti_CallbackData& call);
   void on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call);
@@ -147,6 +149,7 @@ class Collector {
   void look_for_driver();
   void look_for_second_clients();
   void record_device_attributes();
+  void keep_to_budget();
   void send_statistics(bool last);
 
   void at_exit();
@@ -172,6 +175,8 @@ class Collector {
   Removable<RangeProfiler> metrics_;         // absent: not wanted or not possible
   Removable<ContextCollectors> by_context_;  // likewise
   SassConfiguration sass_{cupti_};
+
+  CostLimit budget_;  // of our own thread, while that runs
 
   std::unique_ptr<MemoryTracker> tracker_;  // created when first wanted
   MemoryTracker* memory_ = nullptr;         // null: not wanted in this trace

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "libprof/base/clock.hpp"
 #include "libprof/collect/collector.hpp"
 #include "libprof/collect/driver.hpp"
 #include "libprof/collect/keep_errno.hpp"
@@ -67,6 +68,7 @@ std::optional<std::string> Collector::begin(const char* socket_path) noexcept {
 }
 
 bool Collector::set_up(const char* socket_path) {
+  const std::int64_t began = clock_ns(CLOCK_MONOTONIC);
   auto config = stream_.greet(process_facts(), socket_path);
   if (!config) {
     why_not_ = "gpuprof does not answer";
@@ -115,6 +117,7 @@ bool Collector::set_up(const char* socket_path) {
     std::at_quick_exit(&exit_handler);
   }
   thread_.start<&Collector::thread_main>(this);
+  buffers_.costs().add(wire::Count::cost_start, clock_ns(CLOCK_MONOTONIC) - began);
   return true;
 }
 
@@ -124,6 +127,7 @@ void Collector::end() noexcept {
   try {
     const std::lock_guard lock(starting_);
     if (!running()) return;
+    const Costs::Scope timed(buffers_.costs(), wire::Count::cost_end);
     if (memory_) memory_->finish();
     left = !metrics_.there() || metrics_.use()->leave();
     finish_driver_work(leave_patience);
@@ -270,7 +274,9 @@ void Collector::receive_external_correlation() {
 void Collector::driver_starts() noexcept {
   try {
     const std::lock_guard lock(starting_);
-    if (running() || resting()) subscription_.enable(true);
+    if (!running() && !resting()) return;
+    const Costs::Scope timed(buffers_.costs(), wire::Count::cost_start);
+    subscription_.enable(true);
   } catch (...) {
   }
 }
@@ -313,6 +319,7 @@ void Collector::exit_handler() noexcept {
 void Collector::at_exit() {
   if (resting()) return sass_.process_ends();
   if (!running()) return;
+  const Costs::Scope timed(buffers_.costs(), wire::Count::cost_end);
   if (exiting_.exchange(true)) {
     if (memory_) memory_->finish();
     return flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);

@@ -21,6 +21,10 @@ inline constexpr std::array<CUpti_CallbackId, 6> kernel_launches{
     CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
 };
 
+inline bool is_kernel_launch(CUpti_CallbackId id) {
+  return std::ranges::find(kernel_launches, id) != kernel_launches.end();
+}
+
 inline constexpr std::array<CUpti_CallbackId, 2> graph_launches{
     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz};
 

@@ -230,6 +230,7 @@ bool NvtxRecords::write(ThreadSlots::Thread& slot, Thread& thread, MarkerEntry m
 void NvtxRecords::mark(const NvtxDomain& domain, const NvtxEvent& event) {
   if (!records(domain)) return;
   ThreadSlots::Thread& slot = slots_.here();
+  const Costs::Callback timed(slots_.costs(), slot.timed, wire::Count::cost_nvtx);
   Thread& thread = here(slot);
   write(slot, thread,
         {Entry::marker, CUPTI_ACTIVITY_FLAG_MARKER_INSTANTANEOUS, of_thread, next_id(thread),
@@ -238,10 +239,11 @@ void NvtxRecords::mark(const NvtxDomain& domain, const NvtxEvent& event) {
 }
 
 int NvtxRecords::push(const NvtxDomain& domain, const NvtxEvent& event) {
+  ThreadSlots::Thread& slot = slots_.here();
+  const Costs::Callback timed(slots_.costs(), slot.timed, wire::Count::cost_nvtx);
   if (const Listener* const listener = listener_.load(std::memory_order_acquire)) {
     listener->push(event.message);
   }
-  ThreadSlots::Thread& slot = slots_.here();
   if (slot.trace == 0) return NVTX_NO_PUSH_POP_TRACKING;
   Thread& thread = here(slot);
   const Thread::Open* const around = thread.innermost(domain);
@@ -268,8 +270,9 @@ int NvtxRecords::push(const NvtxDomain& domain, const NvtxEvent& event) {
 }
 
 int NvtxRecords::pop(const NvtxDomain& domain, std::span<const nvtxPayloadData_t> payloads) {
-  if (const Listener* const listener = listener_.load(std::memory_order_acquire)) listener->pop();
   ThreadSlots::Thread& slot = slots_.here();
+  const Costs::Callback timed(slots_.costs(), slot.timed, wire::Count::cost_nvtx);
+  if (const Listener* const listener = listener_.load(std::memory_order_acquire)) listener->pop();
   if (slot.trace == 0) return NVTX_NO_PUSH_POP_TRACKING;
   Thread& thread = here(slot);
   Thread::Open* const innermost = thread.innermost(domain);
@@ -293,6 +296,7 @@ int NvtxRecords::pop(const NvtxDomain& domain, std::span<const nvtxPayloadData_t
 nvtxRangeId_t NvtxRecords::start(const NvtxDomain& domain, const NvtxEvent& event) {
   if (!records(domain)) return 0;
   ThreadSlots::Thread& slot = slots_.here();
+  const Costs::Callback timed(slots_.costs(), slot.timed, wire::Count::cost_nvtx);
   Thread& thread = here(slot);
   const std::uint32_t id = next_id(thread);
   const bool written = write(slot, thread,
@@ -308,6 +312,7 @@ void NvtxRecords::end(nvtxRangeId_t id, const NvtxDomain& domain,
                       std::span<const nvtxPayloadData_t> payloads) {
   if (id == 0 || !records(domain)) return;
   ThreadSlots::Thread& slot = slots_.here();
+  const Costs::Callback timed(slots_.costs(), slot.timed, wire::Count::cost_nvtx);
   write(slot, here(slot),
         {Entry::marker, CUPTI_ACTIVITY_FLAG_MARKER_END, of_process, static_cast<std::uint32_t>(id),
          slots_.now(), no_bytes, no_bytes},

@@ -60,6 +60,17 @@ std::optional<wire::Fields> Stream::late_answer(const wire::Frame& frame) {
 void Stream::tell(std::string_view what, std::string_view text) {
   wire::Fields fields;
   fields.set(what, text);
+  send_info(std::move(fields));
+}
+
+void Stream::explain(schema::StatisticName statistic, std::string_view why) {
+  wire::Fields fields;
+  fields.set("lost", why);
+  fields.set("statistic", statistic);
+  send_info(std::move(fields));
+}
+
+void Stream::send_info(wire::Fields fields) {
   fields.set("time", clock_ns(CLOCK_REALTIME));
   wire::Encoder info;
   info.fields(fields);

@@ -22,6 +22,7 @@
 #include "libprof/collect/channel.hpp"
 #include "libprof/wire/frame.hpp"
 #include "libprof/wire/messages.hpp"
+#include "schema/statistics.hpp"
 
 namespace gpuprof::collect {
 
@@ -39,6 +40,9 @@ class Stream {
 
   // Reports a finding, as one field of an info frame.
   void tell(std::string_view what, std::string_view text);
+
+  // Says why something is missing that a statistic counts.
+  void explain(schema::StatisticName statistic, std::string_view why);
 
   // The tables whose rows batches contain. false: the channel did not accept all of them.
   bool define(std::span<const wire::WireTable> tables);
@@ -59,6 +63,7 @@ class Stream {
   void goodbye();
 
  private:
+  void send_info(wire::Fields fields);
   template <class Message>
   bool send(wire::FrameType type, const Message& message);
 

@@ -94,7 +94,7 @@ void Subscription::enable(bool driver_up) {
   for (const auto& [domain, id] : wanted_) again(domain, id);
   for (const Calls& calls : calls_) {
     for (const CUpti_CallbackId id : calls.ids) {
-      if (uses_of(calls.domain, id) & calls.use) again(calls.domain, id);
+      if (uses_of(calls.domain, id) & (calls.use | heard)) again(calls.domain, id);
     }
   }
 }
@@ -109,14 +109,34 @@ void Subscription::enable_calls(int kind, bool on) {
   for (const Calls& calls : calls_) {
     if (calls.kind != kind) continue;
     for (const CUpti_CallbackId id : calls.ids) {
-      std::atomic<std::uint8_t>& uses = uses_[calls.domain][id];
-      const std::uint8_t before =
-          on ? uses.fetch_or(calls.use) : uses.fetch_and(static_cast<std::uint8_t>(~calls.use));
-      if (on && before == 0) enable_one(calls.domain, id, false);
-      if (!on && before == calls.use) {
-        cupti_.cuptiEnableCallback(0, subscriber_, calls.domain, id);
-      }
+      on ? add_use(calls.domain, id, calls.use) : remove_uses(calls.domain, id, calls.use | heard);
     }
+  }
+}
+
+bool Subscription::stop_recording(bool request_work) {
+  bool some = false;
+  for (const Calls& calls : calls_) {
+    if (calls.use != recorded || calls.request_work != request_work) continue;
+    for (const CUpti_CallbackId id : calls.ids) {
+      if (!(uses_of(calls.domain, id) & recorded)) continue;
+      some = true;
+      if (request_work) add_use(calls.domain, id, heard);
+      remove_uses(calls.domain, id, recorded);
+    }
+  }
+  return some;
+}
+
+void Subscription::add_use(CUpti_CallbackDomain domain, CUpti_CallbackId id, Use use) {
+  if (uses_[domain][id].fetch_or(use) == 0) enable_one(domain, id, false);
+}
+
+void Subscription::remove_uses(CUpti_CallbackDomain domain, CUpti_CallbackId id, int uses) {
+  const auto others = static_cast<std::uint8_t>(~uses);
+  const std::uint8_t before = uses_[domain][id].fetch_and(others);
+  if (before != 0 && (before & others) == 0) {
+    cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
   }
 }
 

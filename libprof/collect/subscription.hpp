@@ -60,10 +60,14 @@ class Subscription {
     CUpti_CallbackDomain domain;
     std::vector<CUpti_CallbackId> ids;
     Use use;
+    bool request_work = false;  // of the GPU
   };
   // What enable_calls() will request as well, any number of times.
   void want_calls(std::vector<Calls> calls) { calls_ = std::move(calls); }
   void enable_calls(int kind, bool on);
+  // Records no more calls of those that request work of the GPU, or of those that do not; the
+  // former are heard. false: none were recorded.
+  bool stop_recording(bool request_work);
   // The uses of a callback for a function of the runtime or the driver. Any thread.
   std::uint8_t uses_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) const {
     return id < most_functions ? uses_[domain][id].load(std::memory_order_relaxed) : handled;
@@ -82,6 +86,8 @@ class Subscription {
 
   void add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids);
   void enable_one(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool driver_up);
+  void add_use(CUpti_CallbackDomain domain, CUpti_CallbackId id, Use use);
+  void remove_uses(CUpti_CallbackDomain domain, CUpti_CallbackId id, int uses);
 
   CheckedApi& cupti_;
   CUpti_SubscriberHandle subscriber_ = nullptr;  // null: none

@@ -35,6 +35,7 @@ void ThreadSlots::begin(CheckedApi& cupti, bool system_thread_ids) {
   system_thread_ids_ = system_thread_ids;
   process_ = static_cast<std::uint32_t>(getpid());
   timestamp_ = is_system_clock(cupti) ? nullptr : cupti.cuptiGetTimestamp;
+  costs_.begin();
   // Without it, slots of ended threads stay in use until the trace ends.
   if (!has_key_) has_key_ = pthread_key_create(&key_, &thread_ends) == 0;
   trace_.store(++traces, std::memory_order_release);

@@ -16,6 +16,8 @@
 
 #include "libprof/collect/arena.hpp"
 #include "libprof/collect/checked_api.hpp"
+#include "libprof/collect/costs.hpp"
+#include "libprof/collect/open_calls.hpp"
 
 namespace gpuprof::collect {
 
@@ -30,9 +32,14 @@ class ThreadSlots {
     std::uint32_t slot = 0;
     std::uint32_t used = 0;  // bytes of the slot
     std::uint32_t turn = 0;  // counts the thread's slots
+    Costs::Turn timed;
+    OpenCalls calls;
   };
 
-  explicit ThreadSlots(Arena& arena) : arena_(arena) {}
+  explicit ThreadSlots(Arena& arena) : arena_(arena), costs_(arena) {}
+
+  // What the records cost, and whatever else the collector does.
+  Costs& costs() { return costs_; }
 
   // A trace begins; the arena is as new. `system_thread_ids`: records have the kernel's numbers for
   // threads, otherwise pthread's. One thread.
@@ -68,6 +75,7 @@ class ThreadSlots {
   static thread_local Thread thread_;
 
   Arena& arena_;
+  Costs costs_;
   bool system_thread_ids_ = true;
   std::uint32_t process_ = 0;
   decltype(&::cuptiGetTimestamp) timestamp_ = nullptr;  // null: CUPTI's clock is the system's

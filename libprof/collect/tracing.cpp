@@ -148,7 +148,7 @@ void Tracing::enable_all() {
 
 void Tracing::enable(int kind) {
   const schema::KindRef* known = schema::find_kind(kind);
-  if (!known || enabled_.contains(kind)) return;
+  if (!known || enabled_.contains(kind) || given_up_.contains(kind)) return;
   const schema::KindInfo* info = known->info;
   const auto unavailable = [&](const std::string& why) {
     stream_.tell("unavailable", std::string(info->table) + ": " + why);
@@ -277,8 +277,30 @@ void Tracing::leave_out(CUpti_ActivityKind kind, const std::function<void()>& f)
   cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(kind));
 }
 
+bool Tracing::give_up(Cut cut) {
+  const std::lock_guard lock(enabling_);
+  switch (cut) {
+    case Cut::nvtx: return give_up(schema::Marker::info.id);
+    case Cut::other_calls: {
+      const bool waits = give_up(schema::Synchronization::info.id);
+      return calls_.stop_recording(false) || waits;
+    }
+    case Cut::launch_calls: return calls_.stop_recording(true);
+    case Cut::none: break;
+  }
+  return false;
+}
+
+bool Tracing::give_up(int kind) {
+  given_up_.insert(kind);
+  if (enabled_.erase(kind) == 0) return false;
+  disable(cupti_kind(kind));
+  return true;
+}
+
 void Tracing::end() {
   const std::lock_guard lock(enabling_);
+  given_up_.clear();
   if (launch_calls_only_ && !enabled_.empty()) calls_.trace_launches(false);
   for (const int kind : enabled_) disable(cupti_kind(kind));
   enabled_.clear();

@@ -14,6 +14,7 @@
 #include "libprof/collect/api_calls.hpp"
 #include "libprof/collect/buffers.hpp"
 #include "libprof/collect/checked_api.hpp"
+#include "libprof/collect/cost_limit.hpp"
 #include "libprof/collect/driver.hpp"
 #include "libprof/collect/stream.hpp"
 
@@ -56,6 +57,8 @@ class Tracing {
   void leave_out(CUpti_ActivityKind kind, const std::function<void()>& f);
   // From now on graph launches no longer switch the tracing mode.
   void process_ends() { ends_.store(true); }
+  // Gives up records for good. false: there were none of these.
+  bool give_up(Cut cut);
   // Nothing is traced from now on.
   void end();
 
@@ -66,6 +69,7 @@ class Tracing {
   void enable_all();
   CUptiResult enable_and_dump(CUpti_ActivityKind kind);
   void disable(CUpti_ActivityKind kind);
+  bool give_up(int kind);
   const char* why_not(int kind) const;
   CUpti_ActivityKind cupti_kind(int kind) const;
   void configure_unified_memory();
@@ -88,6 +92,7 @@ class Tracing {
   std::mutex enabling_;                  // guards the members below; held while kinds are switched
   ApiCalls calls_;
   std::set<int> enabled_;  // being collected by CUPTI
+  std::set<int> given_up_;
   std::vector<int> waiting_kinds_;
   std::vector<std::function<void()>> details_off_;  // reverts the settings of choose_details()
   int graph_launches_ = 0;  // calls that have not returned; counted while serial_

@@ -1,5 +1,7 @@
 #include "libprof/record/run.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -13,6 +15,11 @@ using std::chrono::steady_clock;
 constexpr std::size_t queue_bytes = std::size_t{128} << 20;
 constexpr milliseconds sampler_patience{10'000};         // for the last samples to arrive
 constexpr std::uint64_t much = std::uint64_t{64} << 20;  // bytes worth a progress report
+
+std::uint64_t ns_of(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_usec) * 1000;
+}
 
 }  // namespace
 
@@ -105,6 +112,10 @@ void Run::count_losses() {
     recorder.explain("not_profiled", cut_off(lost));
   }
   if (listener_.unaccounted()) recorder.count("stream_cut", listener_.unaccounted());
+  rusage used{};
+  if (listener_.seen() == 0 || getrusage(RUSAGE_SELF, &used) != 0) return;
+  recorder.count("background_ns", ns_of(used.ru_utime) + ns_of(used.ru_stime));
+  recorder.count("cost_bytes", static_cast<std::uint64_t>(used.ru_maxrss) << 10);
 }
 
 }  // namespace gpuprof::record

@@ -79,7 +79,7 @@ class Run {
   // they could identify themselves.
   std::size_t processes_seen() const { return listener_.seen(); }
   std::size_t processes_cut_off() const { return listener_.silent(); }
-  // After end(): records counts of what is missing or unusual.
+  // After end(): records counts of what is missing or unusual, and what this process has used.
   void count_losses();
 
  private:

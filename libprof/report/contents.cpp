@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/read/cost.hpp"
 #include "libprof/read/profile_file.hpp"
 #include "libprof/read/record_count.hpp"
 #include "libprof/read/rescue.hpp"
@@ -146,6 +147,24 @@ Json read_processes(store::Database& database, bool all) {
   return processes;
 }
 
+Json cost(store::Database& database) {
+  const reading::Cost cost = reading::read_cost(database);
+  if (!cost.known()) return nullptr;
+  Json parts = Json::object();
+  for (const reading::Cost::Part& part : cost.parts) parts[part.kind] = part.ns;
+  return {{"text", reading::text_of(cost)},
+          {"recorded_ns", cost.recorded},
+          {"program_ns", cost.of_program()},
+          {"parts_ns", std::move(parts)},
+          {"start_ns", cost.start},
+          {"end_ns", cost.end},
+          {"collector_cpu_ns", cost.background},
+          {"gpuprof_cpu_ns", cost.launcher},
+          {"sent_bytes", cost.sent},
+          {"arena_bytes", cost.arena},
+          {"gpuprof_bytes", cost.launcher_memory}};
+}
+
 // Throws what reading the damaged part would throw.
 void check(store::Database& database) {
   const std::string found = database.text("PRAGMA quick_check(1)").value_or("ok");
@@ -172,6 +191,7 @@ void read_database(const reading::ProfileFile& file, store::Database& database, 
   reading::Tables tables(database);
   const bool ids_count = file.numbers_records() && reading::numbers_records(tables);
   Records(database, ids_count, all, show).read(info);
+  info["cost"] = cost(database);
   info["losses"] = objects(database, "SELECT value, name, kind, process_id, help FROM losses");
   info["diagnostics"] =
       objects(database,

@@ -67,6 +67,7 @@ class Text {
       line("device " + plain(device["id"]), text);
     }
     print_records();
+    print_cost();
     for (const Json& loss : info_["losses"]) {
       line("lost", plain(loss["value"]) + " " + plain(loss["name"]) + " " + plain(loss["kind"]));
     }
@@ -138,6 +139,15 @@ class Text {
       line("process", plain(process["processId"]) + (text.empty() ? "" : "  " + text));
     }
     if (all.size() > most) line("", "and " + std::to_string(all.size() - most) + " more");
+  }
+
+  void print_cost() const {
+    const Json& cost = info_["cost"];
+    if (!cost.is_object()) return;
+    line("cost", plain(cost["text"]));
+    line("", binary_size(cost["sent_bytes"].get<double>()) + " sent; memory: " +
+                 binary_size(cost["arena_bytes"].get<double>()) + " shared with the program, " +
+                 binary_size(cost["gpuprof_bytes"].get<double>()) + " of gpuprof at most");
   }
 
   void print_records() const {

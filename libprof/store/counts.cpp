@@ -9,6 +9,7 @@ namespace gpuprof::store {
 namespace {
 
 constexpr schema::StatisticName stream_cut = "stream_cut";
+constexpr schema::StatisticName budget_cuts = "budget_cuts";
 
 // No real count is this high; sums of clamped values fit into 64 bits.
 constexpr std::uint64_t highest_count = std::uint64_t{1} << 53;
@@ -37,6 +38,7 @@ LoadTotals& LoadTotals::operator+=(const LoadTotals& other) {
   processes += other.processes;
   not_profiled += other.not_profiled;
   uncounted += other.uncounted;
+  budget_cuts += other.budget_cuts;
   return *this;
 }
 
@@ -90,6 +92,8 @@ void Counts::change(std::int64_t process_id, std::string_view kind, std::string_
     totals_.not_profiled += more;
   } else if (name == stream_cut.name()) {
     totals_.uncounted += more;
+  } else if (name == budget_cuts.name()) {
+    totals_.budget_cuts += more;
   } else if (counts_missing(name)) {
     totals_.missing += more;
   }

@@ -30,10 +30,12 @@ struct LoadTotals {
   std::size_t processes = 0;
   std::size_t not_profiled = 0;  // processes in which collecting failed
   std::size_t uncounted = 0;     // processes that lost something nobody could count
+  std::size_t budget_cuts = 0;   // kinds of rows no longer recorded, in each process
 
   LoadTotals& operator+=(const LoadTotals& other);
   bool lossless() const {
-    return missing == 0 && without_times == 0 && not_profiled == 0 && uncounted == 0;
+    return missing == 0 && without_times == 0 && not_profiled == 0 && uncounted == 0 &&
+           budget_cuts == 0;
   }
 };
 

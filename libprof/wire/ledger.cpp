@@ -1,6 +1,7 @@
 #include "libprof/wire/ledger.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <map>
@@ -32,7 +33,7 @@ LedgerContent content_of(const Words& words) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const std::uint64_t value = std::min(words[first_count + i], largest);
     if (value > 0 || counts[i].told_when_zero) {
-      content.statistics.push_back({"", counts[i].name, value});
+      content.statistics.push_back({std::string(counts[i].kind), counts[i].name, value});
     }
   }
   std::map<std::string_view, std::uint64_t> discarded;  // by table; without a name: unknown
@@ -68,7 +69,14 @@ std::optional<LedgerContent> read_ledger(int arena_file) {
       words[magic_word] != ledger_magic) {
     return std::nullopt;
   }
-  return content_of(words);
+  LedgerContent content = content_of(words);
+  struct stat file {};
+  if (fstat(arena_file, &file) == 0) {
+    constexpr std::uint64_t block = 512;
+    const auto blocks = static_cast<std::uint64_t>(std::max<blkcnt_t>(file.st_blocks, 0));
+    content.statistics.push_back({"arena", "cost_bytes", std::min(blocks * block, largest)});
+  }
+  return content;
 }
 
 }  // namespace gpuprof::wire

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "libprof/wire/messages.hpp"
@@ -22,7 +23,7 @@ inline constexpr std::size_t ledger_offset = 1024;
 inline constexpr std::size_t ledger_end = 4096;
 
 // Changes with the layout: a reader of another layout finds no ledger.
-inline constexpr std::uint64_t ledger_magic = 0x31306764656c7067;  // "gpledg01"
+inline constexpr std::uint64_t ledger_magic = 0x32306764656c7067;  // "gpledg02"
 
 // Counted once per process; the order defines the layout.
 enum class Count : std::size_t {
@@ -34,18 +35,50 @@ enum class Count : std::size_t {
   cupti_errors,
   graphs_not_traced,
   profiler_kernels,
+  // ns on threads of the target's, and what they were for.
+  cost_api,
+  cost_launches,
+  cost_nvtx,
+  cost_memory,
+  cost_contexts,
+  cost_flush,
+  cost_start,
+  cost_end,
+  // ns of the processor on CUPTI's threads and the collector's.
+  background_packing,
+  background_flush,
+  bytes_sent,
+  budget_cuts,
 };
 
 struct CountInfo {
   schema::StatisticName name;
   bool told_when_zero;
+  std::string_view kind = "";
 };
 inline constexpr std::array counts{
-    CountInfo{"records_packed", true},      CountInfo{"records_dropped_by_cupti", true},
-    CountInfo{"unknown_records", true},     CountInfo{"slots_exhausted", true},
-    CountInfo{"clients_turned_away", true}, CountInfo{"cupti_errors", true},
-    CountInfo{"graphs_not_traced", false},  CountInfo{"profiler_kernels", false},
+    CountInfo{"records_packed", true},
+    CountInfo{"records_dropped_by_cupti", true},
+    CountInfo{"unknown_records", true},
+    CountInfo{"slots_exhausted", true},
+    CountInfo{"clients_turned_away", true},
+    CountInfo{"cupti_errors", true},
+    CountInfo{"graphs_not_traced", false},
+    CountInfo{"profiler_kernels", false},
+    CountInfo{"cost_ns", false, "api"},
+    CountInfo{"cost_ns", false, "launches"},
+    CountInfo{"cost_ns", false, "nvtx"},
+    CountInfo{"cost_ns", false, "memory"},
+    CountInfo{"cost_ns", false, "contexts"},
+    CountInfo{"cost_ns", false, "flush"},
+    CountInfo{"cost_ns", false, "start"},
+    CountInfo{"cost_ns", false, "end"},
+    CountInfo{"background_ns", false, "packing"},
+    CountInfo{"background_ns", false, "flush"},
+    CountInfo{"cost_bytes", false, "sent"},
+    CountInfo{"budget_cuts", false},
 };
+static_assert(counts.size() == static_cast<std::size_t>(Count::budget_cuts) + 1);
 
 // Activity kinds that are counted individually.
 inline constexpr std::size_t ledger_kinds = 128;
@@ -60,6 +93,9 @@ struct Ledger {
 
   void add(Count what, std::uint64_t value = 1) {
     counted[static_cast<std::size_t>(what)].fetch_add(value, std::memory_order_relaxed);
+  }
+  std::uint64_t get(Count what) const {
+    return counted[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
   }
   void set(Count what, std::uint64_t value) {
     counted[static_cast<std::size_t>(what)].store(value, std::memory_order_relaxed);

@@ -45,11 +45,22 @@ def without_slow_notices(stderr):
     return "".join(x for x in lines if not any(notice in x for notice in SLOW_NOTICES))
 
 
+def is_cost(line):
+    """What a run cost, which no two runs have in common; tests/cli/test_fake_cost.py tests it."""
+    return line.startswith("gpuprof: cost: ")
+
+
+def without_cost(stderr):
+    return "".join(line for line in stderr.splitlines(keepends=True) if not is_cost(line))
+
+
 class Run:
-    """A finished run: exit code, stdout and stderr (without notices about slow machines)."""
+    """A finished run: exit code, stdout, stderr (without notices about slow machines), its cost."""
 
     def __init__(self, code, stdout, stderr):
-        self.code, self.stdout, self.stderr = code, stdout, without_slow_notices(stderr)
+        self.code, self.stdout = code, stdout
+        self.stderr = without_cost(without_slow_notices(stderr))
+        self.cost = "".join(filter(is_cost, stderr.splitlines(keepends=True)))
 
 
 @unittest.skipUnless(GPUPROF and CUPTI.exists(), "GPUPROF is not set, or there are no stand-ins")

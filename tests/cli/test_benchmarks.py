@@ -151,6 +151,19 @@ class Benchmarks(unittest.TestCase):
                           if unit == "ns per launch"},
                          {"none": 2, "bare": 2, "gpuprof": 2, "other": 2})  # fmt: skip
 
+    def test_bench_cost(self):
+        program = self.folder / "launches"
+        target = BUILD / "tests" / "fake" / "hello"
+        program.write_text(
+            f"#!/bin/sh\n{target} 10 >&2\necho '100 ns per launch'\n", encoding="utf-8"
+        )
+        program.chmod(0o755)
+        said, figures = self.bench(
+            "bench_cost", "--program", program, "--cupti", BUILD / "tests/fake/libcupti.so.13",
+            "--only", "launches", rounds=2)  # fmt: skip
+        self.assertRegex(said, r"(?m)^launches +100 +100 +100 +0 +0 +\d+")
+        self.assertGreater(figures["launches, cost of start", "ns per launch"]["min"], 0)
+
     def test_bench_metrics(self):
         """Its examples are programs for a GPU: here it says which one is missing."""
         ran = subprocess.run(

@@ -39,7 +39,7 @@ class CallRecordsTest {
     CUpti_CallbackData call{};
     call.callbackSite = CUPTI_API_ENTER;
     call.correlationId = correlation;
-    records.enter(domain, id, call);
+    records.enter(slots.here(), domain, id, call);
   }
   void exit(CUpti_CallbackDomain domain, CUpti_CallbackId id, std::uint32_t correlation,
             std::uint32_t result = 0) {
@@ -47,7 +47,7 @@ class CallRecordsTest {
     call.callbackSite = CUPTI_API_EXIT;
     call.correlationId = correlation;
     call.functionReturnValue = &result;
-    records.exit(domain, id, call);
+    records.exit(slots.here(), domain, id, call);
   }
   void make_calls(int count) {
     for (int i = 0; i < count; ++i) {
@@ -147,9 +147,9 @@ TEST_CASE_METHOD(CallRecordsTest, "a wait has a record of its own") {
     call.correlationId = ++last;
     call.contextUid = 5;
     call.functionParams = params;
-    records.enter_wait(id, call);
+    records.enter_wait(slots.here(), id, call);
     call.functionReturnValue = &result;
-    records.exit_wait(id, call);
+    records.exit_wait(slots.here(), id, call);
   };
   cuStreamSynchronize_params of_stream{stream}, of_default{nullptr};
   cuEventSynchronize_params of_event{event};
@@ -200,19 +200,19 @@ TEST_CASE_METHOD(CallRecordsTest, "the outermost call in which a thread waited i
   const auto waits = [&](CUpti_CallbackId id, const void* params) {
     CUpti_CallbackData data = call(9);
     data.functionParams = params;
-    records.enter_wait(id, data);
-    return records.exit_wait(id, data);
+    records.enter_wait(slots.here(), id, data);
+    return records.exit_wait(slots.here(), id, data);
   };
   constexpr CUpti_CallbackId of_context = CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize;
   CHECK(waits(of_context, nullptr));  // calls are not recorded
-  records.enter(runtime, malloc_id, call(1));
+  records.enter(slots.here(), runtime, malloc_id, call(1));
   CHECK_FALSE(waits(of_context, nullptr));
-  CHECK(records.exit(runtime, malloc_id, call(1)));
-  records.enter(runtime, malloc_id, call(2));
-  CHECK_FALSE(records.exit(runtime, malloc_id, call(2)));
-  records.enter(driver, of_context, call(3));
+  CHECK(records.exit(slots.here(), runtime, malloc_id, call(1)));
+  records.enter(slots.here(), runtime, malloc_id, call(2));
+  CHECK_FALSE(records.exit(slots.here(), runtime, malloc_id, call(2)));
+  records.enter(slots.here(), driver, of_context, call(3));
   CHECK_FALSE(waits(of_context, nullptr));
-  CHECK(records.exit(driver, of_context, call(3)));
+  CHECK(records.exit(slots.here(), driver, of_context, call(3)));
   cuStreamWaitEvent_params for_event{nullptr, reinterpret_cast<CUevent>(0x2000), 0};
   CHECK_FALSE(waits(CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent, &for_event));
 }

@@ -10,6 +10,7 @@
 #include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
+#include "libprof/read/cost.hpp"
 
 namespace gpuprof::app {
 
@@ -58,6 +59,16 @@ std::string sampled(record::Recorder& recorder) {
   return text;
 }
 
+void print_cost(record::Recorder& recorder, Log& log) {
+  reading::Cost cost;
+  try {
+    for (store::Loader* loader : recorder.loaders()) cost += reading::read_cost(loader->database());
+  } catch (const Error&) {
+    return;  // interrupted
+  }
+  if (cost.known()) log.say("cost: " + reading::text_of(cost));
+}
+
 }  // namespace
 
 void print_outcome(record::Recorder& recorder, Log& log) {
@@ -82,6 +93,8 @@ void print_outcome(record::Recorder& recorder, Log& log) {
                                  : " processes with losses that nobody could count");
   add_loss(totals.not_profiled,
            totals.not_profiled == 1 ? " process not profiled" : " processes not profiled");
+  add_loss(totals.budget_cuts, totals.budget_cuts == 1 ? " kind of rows given up for --budget"
+                                                       : " kinds of rows given up for --budget");
   constexpr std::string_view nothing = "nothing lost";
   losses = totals.lossless() ? std::string(nothing) : losses + " (" + why(recorder) + ")";
   if (recorder.still_open()) losses += "; another process has it open, so keep its -wal file";
@@ -93,6 +106,7 @@ void print_outcome(record::Recorder& recorder, Log& log) {
   if (totals.processes == 0 && totals.lossless()) {
     return log.say(files + ": 0 records: no process used CUDA" + losses.substr(nothing.size()));
   }
+  print_cost(recorder, log);
   log.say(files + ": " + std::to_string(totals.records) + " records of " +
           std::to_string(totals.processes) +
           (totals.processes == 1 ? " process, " : " processes, ") +

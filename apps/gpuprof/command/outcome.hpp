@@ -1,4 +1,4 @@
-// Shared by run and replay: the last line.
+// Shared by run and replay: the last lines.
 #pragma once
 
 #include "apps/gpuprof/run/log.hpp"
@@ -6,6 +6,7 @@
 
 namespace gpuprof::app {
 
+// "gpuprof: cost: 1.9 % of 12.3 s: API calls 1.1, …", where that is known, and
 // "gpuprof: run.sqlite: 1234 records of 1 process, nothing lost".
 void print_outcome(record::Recorder& recorder, Log& log);
 

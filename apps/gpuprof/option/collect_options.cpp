@@ -28,6 +28,16 @@ std::optional<Refusal> set_timeout(Options& options, const std::string& value) {
   return {};
 }
 
+std::optional<Refusal> set_budget(Options& options, const std::string& value) {
+  const auto percent =
+      parse<double>(value.ends_with('%') ? value.substr(0, value.size() - 1) : value);
+  if (!percent || !(*percent >= 0.01 && *percent <= 100)) {
+    return Refusal{.takes = "a share of the time from 0.01% to 100%"};
+  }
+  options.budget = static_cast<int>(std::lround(*percent * 100));
+  return {};
+}
+
 std::optional<Refusal> set_trace(Options& options, const std::string& value) {
   std::vector<std::string> words = options.trace.words;
   for (std::string& word : split(value, ',')) words.push_back(std::move(word));
@@ -224,6 +234,12 @@ std::vector<Option> collect_options() {
        .help = "Milliseconds after which records are written at the latest (25; PC samples 500)",
        .is = ours,
        .set = number(1, 60'000, [](Options& o) -> int& { return o.flush_ms; })},
+      {.name = "budget",
+       .argument = "SHARE",
+       .help = "Record less when gpuprof takes more of the program's time, 2% say: no more NVTX, "
+               "then no more calls but those that request work, then none",
+       .is = ours,
+       .set = set_budget},
       {.name = "activity-buffers",
        .argument = "N",
        .help = "Buffers of 1 MiB that CUPTI may fill at a time (256)",

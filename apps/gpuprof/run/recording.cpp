@@ -52,6 +52,7 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
   config.set("latency_timestamps", static_cast<std::int64_t>(options.kernel_latency_timestamps));
   config.set("from_start", static_cast<std::int64_t>(options.profile_from_start));
   if (options.flush_ms > 0) config.set("flush_ms", std::int64_t{options.flush_ms});
+  if (options.budget > 0) config.set("budget", std::int64_t{options.budget});
   config.set("cupti", cupti);
   if (options.trace.memory) config.set("track_memory", std::int64_t{1});
   if (options.trace.stacks) config.set("stacks", std::int64_t{1});

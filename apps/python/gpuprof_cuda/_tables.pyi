@@ -1548,7 +1548,7 @@ class Tables:
     r"""What was counted while collecting and loading, losses among it. The view losses has those that matter.
 
     processId: process it was counted in; 0 = in gpuprof itself
-    kind: table whose rows were counted; '' = not of one table
+    kind: table of the rows, or what a cost is for; '' = neither
     name: what was counted: STATISTIC_DOC.name
     value: how many
     severity: info, notice, data_loss or error; counts only when value is not 0

@@ -4,6 +4,7 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/saturating.hpp"
+#include "libprof/read/cost.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/view/model/labels.hpp"
@@ -32,6 +33,9 @@ void read_facts(store::Database& database, RunSummary& summary) {
       }
       fact.reset();
     }
+  }
+  if (const reading::Cost cost = reading::read_cost(database); cost.known()) {
+    summary.facts.push_back({"cost", reading::text_of(cost)});
   }
   reading::Names names(database, reading::NameStyle::modern);
   for (const std::int64_t device : names.devices()) {
