@@ -148,8 +148,9 @@ bool NvtxRecords::is_enabled(const NvtxDomain& domain) const {
   return records(domain) || listener_.load(std::memory_order_relaxed);
 }
 
-NvtxRecords::Thread& NvtxRecords::here(const ThreadSlots::Thread& slot) {
-  Thread& thread = thread_;
+NvtxRecords::Thread& NvtxRecords::here(ThreadSlots::Thread& slot) {
+  if (!slot.nvtx) slot.nvtx = &thread_;
+  Thread& thread = *static_cast<Thread*>(slot.nvtx);
   if (thread.trace == slot.trace) return thread;
   // Ranges that are open are of an earlier trace.
   thread.depth = thread.deeper = 0;

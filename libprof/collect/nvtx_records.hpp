@@ -78,7 +78,7 @@ class NvtxRecords {
   bool records(const NvtxDomain& domain) const {
     return on_.load(std::memory_order_relaxed) && domain.recorded.load(std::memory_order_relaxed);
   }
-  Thread& here(const ThreadSlots::Thread& slot);
+  static Thread& here(ThreadSlots::Thread& slot);
   std::uint32_t next_id(Thread& thread);
   // Writes a record, with the data of the event. false: there was no room; it is lost, and counted.
   bool write(ThreadSlots::Thread& slot, Thread& thread, MarkerEntry marker,
