@@ -11,7 +11,7 @@
 namespace gpuprof::terminal {
 
 struct NewestWork {
-  Times times;            // of all GPUs; idle time is not divided
+  Times times = {};       // of all GPUs; idle time is not divided
   std::int64_t span = 0;  // ns; 0: there is no new work with times
   std::int64_t gpus = 0;
 };

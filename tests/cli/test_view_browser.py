@@ -787,6 +787,57 @@ class InBrowser(test_view.Profiles):
         self.assertEqual(page.wrong(), [])
         page.close()
 
+    def test_what_a_report_says_leads_to_the_timeline(self):
+        """Findings, steps and gaps move it; the contents scroll the text, and the timeline can be folded."""
+        profile = self.profiles["torch_step"]
+        database = sqlite3.connect(profile)
+        zero = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]
+        steps = database.execute("SELECT start, stop FROM STEP ORDER BY start").fetchall()
+        database.close()
+        ran = subprocess.run(
+            [GPUPROF, "findings", profile, "--json"], check=True, capture_output=True
+        )
+        draws = [draw for each in json.loads(ran.stdout)["findings"] for draw in each["draws"]
+                 if draw["relative_first_ns"] is not None]  # fmt: skip
+        page = self.page(self.report(profile).as_uri())
+        window = "Object.fromEntries(new URLSearchParams(location.hash.slice(1)))"
+
+        def shows(begin, end):
+            page.wait(
+                f"(w => w.from <= {begin} && w.to >= {end} && w.to - w.from < {4 * (end - begin)})({window})"
+            )
+
+        self.assertEqual(
+            page.evaluate("document.querySelectorAll('.finding .place').length"), len(draws)
+        )
+        page.evaluate("document.querySelector('.finding .place').click()")
+        shows(draws[0]["relative_first_ns"], draws[0]["relative_last_ns"])
+        for i, (start, stop) in enumerate(steps):
+            page.evaluate(
+                f"document.querySelectorAll('.step')[{i}].dispatchEvent(new Event('click'))"
+            )
+            shows(start - zero, stop - zero)
+        top = "document.getElementById('summary').scrollTop"
+        for number in range(
+            page.evaluate("document.querySelectorAll('#summary nav button').length")
+        ):
+            button = f"document.querySelectorAll('#summary nav button')[{number}]"
+            page.evaluate(f"{button}.click()")
+            page.wait(f"(s => s.getBoundingClientRect().top < innerHeight && s.getAttribute('aria-label') === {button}"
+                      f".textContent)(document.querySelectorAll('article > section')[{number}])")  # fmt: skip
+        self.assertGreater(page.evaluate(top), 0)
+        height = "document.getElementById('summary').clientHeight"
+        before = page.evaluate(height)
+        page.evaluate("document.getElementById('fold').click()")
+        self.assertGreater(page.evaluate(height), before)
+        self.assertEqual(
+            page.evaluate("document.getElementById('canvas').getClientRects().length"), 0
+        )
+        page.evaluate("document.getElementById('fold').click()")
+        self.assertEqual(page.evaluate(height), before)
+        self.assertEqual(page.wrong(), [])
+        page.close()
+
     def test_a_report_on_paper(self):
         """A4, 96 pixels per inch: nothing exceeds the edge, and unusable controls are absent."""
         for name in CAPTURES:

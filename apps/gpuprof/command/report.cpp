@@ -85,13 +85,13 @@ int report(ReportArguments& arguments) {
 void declare_report(Grammar& grammar, ReportArguments& arguments) {
   grammar.take_file("file", arguments.file, "A profile");
   grammar.take("--html", &arguments.html,
-               "Write one file for a browser: what ran, where the time went, what took "
-               "most of it, and the timeline of gpuprof view; at most 5 MB, and it asks "
+               "Write one file for a browser: where the time went, findings, steps, what took "
+               "most of the time, and the timeline of gpuprof view; at most 5 MB, and it asks "
                "for nothing from a network; -: to standard output",
                "FILE");
   grammar.take("--markdown", &arguments.markdown,
-               "Write the same without the timeline, at most 60 KB; -: to standard "
-               "output, as without --html",
+               "Write at most 60 lines for a pull request: where the time went, three findings, "
+               "five kernels; -: to standard output, as without --html",
                "FILE");
   grammar.take_window(arguments.output,
                       "Report the time from here on, counted from the run's first record: 1.5 or "

@@ -120,7 +120,7 @@ async function begin() {
   if (!source.isPair) fetchStops();
   showSummary(source, state.run);
   window.addEventListener('hashchange', () => restore().catch(complain));
-  if (!await restore() && !get('data')) tellAll();
+  if (!await restore()) tellAll();
 }
 
 // Reads the run. Two are aligned where the address says so.

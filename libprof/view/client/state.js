@@ -36,6 +36,7 @@ export const state = new class {
 export const get = /** @type {(id: string) => any} */ (id => document.getElementById(id));
 
 export function remember() {
+  if (location.protocol === 'about:') return;  // a frame in a notebook, which has no address
   const {view, marks: {selected}, aligned: {name, nth}} = state, text = get('text').value;
   const words = {from: Math.round(view.from), to: Math.round(view.to), ...text && {text}, ...name && {name, nth},
                  ...selected && {at: [selected.track, selected.row, selected.item].join()}};

@@ -46,6 +46,8 @@ std::string html_report(const Model& model, const RunSummary& summary, bool all_
     put("<link rel=\"stylesheet\" href=\"" + sheet + "\">",
         "<style>\n" + std::string(find_page(sheet)->text) + "</style>");
   }
+  put("</style>\n<script",
+      "</style>\n<style>\n" + std::string(find_page("report.css")->text) + "</style>\n<script");
   put("<script type=\"module\" src=\"app.js\"></script>", report_data(model, summary, all_records) +
                                                               "<script type=\"module\">\n" +
                                                               one_script() + "</script>");

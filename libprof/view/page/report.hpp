@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libprof/findings/findings.hpp"
 #include "libprof/read/window.hpp"
 #include "libprof/report/account.hpp"
 #include "libprof/view/model/model.hpp"
@@ -54,6 +55,20 @@ struct RangeTable {
 inline constexpr std::size_t most_range_rows = 20;
 RangeTable read_range_table(store::Database& database, const Window& window);
 
+// The steps of the process with most, in order of time.
+struct StepTimes {
+  struct Step {
+    std::string name;
+    std::int64_t begin = 0;           // ns after the run's zero
+    std::int64_t time = 0, busy = 0;  // ns, on the host and of the busiest GPU
+  };
+  std::vector<Step> all;                            // the first 400
+  std::int64_t count = 0, median = 0, longest = 0;  // of all, ns
+  std::int64_t longest_number = 0;                  // counted from 1
+};
+// Those that begin in the window.
+StepTimes read_step_times(store::Database& database, const Model& model, const Window& window);
+
 struct RunSummary {
   std::string title;
   Window window;
@@ -62,6 +77,8 @@ struct RunSummary {
   std::int64_t records = 0;     // in the file; for a part, those drawn
   std::vector<Detail> facts;    // what ran, where, and with which software
   report::TimeAccount account;  // of the run, or of the part of it
+  findings::Findings findings;  // of the part, or as gpuprof findings chooses
+  StepTimes steps;
   Statistics statistics;
   std::vector<CounterSummary> counters;  // point into the model
   RangeTable ranges;
@@ -79,13 +96,13 @@ RunSummary summarize(store::Database& database, const Model& model, std::string 
 inline constexpr std::string_view html_begins = "<!doctype html>\n<!-- gpuprof report -->";
 inline constexpr std::string_view markdown_begins = "<!-- gpuprof report -->";
 
-constexpr std::size_t most_html_bytes = 5'000'000, most_bytes_with_all_records = 50'000'000,
-                      most_markdown_bytes = 60'000;
+constexpr std::size_t most_html_bytes = 5'000'000, most_bytes_with_all_records = 50'000'000;
 
 // The viewer's page with its data embedded: all records if they fit, otherwise the whole time in as
 // many pixels as fit plus the records of the longest gaps and steps. The page loads nothing from
 // anywhere. `all_records`: throws Error if the records need more than most_bytes_with_all_records.
 std::string html_report(const Model& model, const RunSummary& summary, bool all_records = false);
+// For a pull request: at most 60 lines.
 std::string markdown_report(const Model& model, const RunSummary& summary);
 
 // For html_report(): the page's data instead of a server, as HTML elements. client/report.js reads

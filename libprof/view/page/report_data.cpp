@@ -1,10 +1,13 @@
 // The embedded data of a report.
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "libprof/base/json_text.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/view/model/account_answer.hpp"
 #include "libprof/view/model/answers.hpp"
+#include "libprof/view/page/advice.hpp"
 #include "libprof/view/page/levels.hpp"
 #include "libprof/view/page/packed.hpp"
 #include "libprof/view/page/report.hpp"
@@ -113,6 +116,13 @@ json ranges(const RangeTable& table) {
   return {{"rows", std::move(rows)}, {"left_out", table.left_out}};
 }
 
+// By kind of track, of all names.
+json times_of_work(const Statistics& statistics) {
+  std::map<std::string_view, std::uint64_t> times;
+  for (const Statistics::Work& work : statistics.work) times[name_of(work.kind)] += work.time;
+  return times;
+}
+
 std::string element(const std::string& id, const std::string& text) {
   return "<script type=\"text/plain\" id=\"" + id + "\">" + text + "</script>\n";
 }
@@ -145,6 +155,9 @@ std::string report_data(const Model& model, const RunSummary& summary, bool all_
   text += ",\"statistics\":" +
           statistics_answer(model, summary.window, summary.statistics, most_top_names);
   text += ",\"account\":" + json_text(account_answer(summary.account));
+  text += ",\"whole\":" + json_text(times_of_work(summary.statistics));
+  text += ",\"advice\":" + json_text(advice_data(summary));
+  text += ",\"steps\":" + json_text(steps_data(summary.steps));
   text += ",\"counters\":" + json_text(counters(model, summary));
   text += ",\"ranges\":" + json_text(ranges(summary.ranges));
   text += ",\"metrics\":" + json_text(metrics(summary.metrics));

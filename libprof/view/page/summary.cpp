@@ -122,6 +122,8 @@ RunSummary summarize(store::Database& database, const Model& model, std::string 
   summary.account = model.account && !summary.is_part
                         ? *model.account
                         : report::read_account(database, part, [&] { database.check_watch(); });
+  summary.findings = findings::read_findings(database, from, to, [&] { database.check_watch(); });
+  summary.steps = read_step_times(database, model, summary.window);
   summary.statistics = statistics(model, summary.window.from, summary.window.to);
   summary.counters = summarize_counters(model, summary.window);
   summary.ranges = read_range_table(database, summary.window);
