@@ -136,10 +136,11 @@ std::string text_of(const Cost& cost) {
       parts += (parts.empty() ? "" : ", ") + cost.parts[i].name + " " + tenths(shares[i]);
   }
   return (sum > 0 ? tenths(sum) + " %" : std::string("less than 0.1 %")) + " of " +
-         seconds(cost.recorded) + (parts.empty() ? "" : ": " + parts) + "; start and end " +
+         seconds(cost.recorded) + " in gpuprof's callbacks" +
+         (parts.empty() ? "" : " (" + parts + ")") +
+         ", and on top what CUPTI does in the driver's calls; start and end " +
          seconds(saturating_add(cost.start, cost.end)) + "; processor: collector " +
-         seconds(cost.background) + ", gpuprof " + seconds(cost.launcher) +
-         "; CUPTI's work in the driver's calls is not included";
+         seconds(cost.background) + ", gpuprof " + seconds(cost.launcher);
 }
 
 }  // namespace gpuprof::reading

@@ -30,8 +30,8 @@ class Cost(FakeTest):
         self.assertLessEqual({"api", "launches", "flush", "contexts", "start", "end"}, set(costs))
         outside = costs.pop("start") + costs.pop("end")
         in_all = sum(costs.values())
-        said = re.match(r"gpuprof: cost: ([\d.]+) % of ([\d.]+) s: (.*?); start and end ([\d.]+) s; ",
-                        run.cost)  # fmt: skip
+        said = re.match(r"gpuprof: cost: ([\d.]+) % of ([\d.]+) s in gpuprof's callbacks \((.*?)\), and on top .*?; "
+                        r"start and end ([\d.]+) s; ", run.cost)  # fmt: skip
         self.assertTrue(said, run.cost)
         share, seconds, parts, start_and_end = said.groups()
         self.assertAlmostEqual(float(share), 100 * in_all / recorded, delta=0.05001)
@@ -86,7 +86,7 @@ class Cost(FakeTest):
         costs, _ = self.parts(self.database())
         self.assertGreater(costs["api"], 0)
         self.assertGreater(costs["start"], 0)
-        self.assertRegex(run.cost, "of 0[.][0-9]+ s: ")
+        self.assertRegex(run.cost, "of 0[.][0-9]+ s in gpuprof's callbacks [(]")
 
     def test_nothing_to_say(self):
         self.assertEqual(self.profile("hello", options=["-q"]).cost, "")
