@@ -79,7 +79,8 @@ std::int64_t Times::all() const {
 }
 
 std::string bar(const Times& times, std::size_t width, const Style& style) {
-  const auto all = static_cast<double>(std::max<std::int64_t>(times.all(), 1));
+  if (times.all() == 0) return std::string(width, ' ');
+  const auto all = static_cast<double>(times.all());
   std::array<std::size_t, classes.size()> parts{};
   std::size_t used = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -94,7 +95,12 @@ std::string bar(const Times& times, std::size_t width, const Style& style) {
   const std::size_t others = used - largest;
   largest = others < width ? width - others : 0;
   std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) text += signs(classes[i], parts[i], style);
+  std::size_t left = width;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::size_t count = std::min(parts[i], left);  // forged times may add up to more
+    text += signs(classes[i], count, style);
+    left -= count;
+  }
   return text;
 }
 

@@ -263,19 +263,22 @@ std::optional<reading::Window> find_busy_part(Sweep& sweep) {
   std::uint64_t sum = 0;
   for (std::size_t end = 1; end <= cells.size(); ++end) {
     sum += cells[end - 1];
-    while (sum - cells[first] >= wanted) sum -= cells[first++];
+    while (first + 1 < end && sum - cells[first] >= wanted) sum -= cells[first++];
     if (sum >= wanted && end - first < best) {
       best = end - first;
       best_first = first;
     }
   }
   if (best > cells.size() / much_shorter) return std::nullopt;
-  const auto width = std::int64_t{1} << shift;
-  const std::int64_t from = saturating_add(
-      *sweep.first(), saturating_multiply(static_cast<std::int64_t>(best_first), width));
-  const std::int64_t to =
-      saturating_add(from, saturating_multiply(static_cast<std::int64_t>(best), width));
-  return reading::Window{.from = from, .to = std::min(to, sweep.last())};
+  // With a little around it.
+  const std::size_t around = 1 + best / 50;
+  const std::size_t from = best_first - std::min(best_first, around);
+  const auto at = [&](std::size_t cell) {
+    return saturating_add(*sweep.first(), saturating_multiply(static_cast<std::int64_t>(cell),
+                                                              std::int64_t{1} << shift));
+  };
+  return reading::Window{.from = at(from),
+                         .to = std::min(at(best_first + best + around), sweep.last())};
 }
 
 // What is shown, and which part of the run that is.

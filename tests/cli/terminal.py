@@ -8,13 +8,11 @@ import subprocess
 import termios
 
 
-def on_a_terminal(words, columns=0, **options):
+def on_a_terminal(words, columns=0, stdout=subprocess.DEVNULL, **options):
     """Exit code of the program, and what it prints to standard error, which is a terminal of that width."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    process = subprocess.Popen(
-        [*map(str, words)], stdout=subprocess.DEVNULL, stderr=theirs, **options
-    )
+    process = subprocess.Popen([*map(str, words)], stdout=stdout, stderr=theirs, **options)
     os.close(theirs)
     text = b""
     while True:

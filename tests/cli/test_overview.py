@@ -1,5 +1,4 @@
 """The default summary on a terminal: a page, whose numbers are those of SQL and of other commands."""
-# ctest-labels: plain
 
 import json
 import os
@@ -11,6 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
+from builds import asan, load_tests  # noqa: F401
 from terminal import on_a_terminal
 
 GPUPROF = os.environ.get("GPUPROF", "")
@@ -147,6 +147,17 @@ class Overview(unittest.TestCase):
             self.assertEqual(COLOR.sub("", coloured), plain)
         self.assertTrue(self.page(profile, LC_ALL="C").isascii())
 
+    def test_who_redirects_standard_output_learns_where_reports_go(self):
+        path = self.folder / "output.txt"
+        with path.open("w") as output:
+            code, text = on_a_terminal(
+                [GPUPROF, "-i", self.profiles["two_processes"]], stdout=output
+            )
+        self.assertEqual((code, path.read_text()), (0, ""))
+        self.assertIn(
+            "gpuprof: standard output got nothing: --log-file %1 sends reports there\n", text
+        )
+
     def test_nvprofs_summary(self):
         """Where a person does not read it, where it was requested, and where options of nvprof apply to it."""
         for name, profile in self.profiles.items():
@@ -164,6 +175,7 @@ class Overview(unittest.TestCase):
             ran = subprocess.run([GPUPROF, "-i", profile, *options], capture_output=True, text=True, check=True)  # fmt: skip
             self.assertEqual(self.page(profile, *options), ran.stderr)
 
+    @asan
     def test_nothing_in_a_file_steers_the_terminal(self):
         profile = self.changed(
             ("UPDATE StringTable SET display = ?1, demangled = ?1, value = ?1", HOSTILE)
@@ -172,6 +184,7 @@ class Overview(unittest.TestCase):
         self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\u202e]")
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
 
+    @asan
     def test_large_and_odd_files(self):
         """Many records: findings take long, so that the account of the run has to do."""
         table = "CUPTI_ACTIVITY_KIND_RUNTIME"

@@ -9,6 +9,7 @@ takes the pictures in docs/ again.
 
 import base64
 import contextlib
+import html
 import json
 import math
 import random
@@ -837,6 +838,23 @@ class InBrowser(test_view.Profiles):
         self.assertEqual(page.evaluate(height), before)
         self.assertEqual(page.wrong(), [])
         page.close()
+
+    def test_a_report_in_a_frame(self):
+        """As in a notebook, where the page has no address to remember anything in."""
+        text = self.report(self.profiles["torch_step"]).read_text(encoding="utf-8")
+        holder = self.folder / "frame.html"
+        holder.write_text(f'<!doctype html><body data-drawn="yes"><iframe srcdoc="{html.escape(text)}"></iframe>',
+                          encoding="utf-8")  # fmt: skip
+        page = self.page(holder.as_uri())
+        inside = "document.querySelector('iframe').contentDocument"
+        page.wait(f"{inside}?.querySelector('.finding .place') && {inside}.body.dataset.drawn")
+        before = page.evaluate(f"{inside}.getElementById('window').textContent")
+        page.evaluate(f"{inside}.querySelector('.finding .place').click()")
+        page.wait(f"{inside}.getElementById('window').textContent !== {json.dumps(before)}")
+        time.sleep(1)  # the address would be changed a moment after the window
+        self.assertEqual(page.wrong(), [])
+        page.close()
+        holder.unlink()
 
     def test_a_report_on_paper(self):
         """A4, 96 pixels per inch: nothing exceeds the edge, and unusable controls are absent."""

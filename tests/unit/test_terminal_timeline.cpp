@@ -105,6 +105,32 @@ TEST_CASE("columns are shares of their time, and the last one of what is left") 
   CHECK(timeline_of(database, {.from = {.ns = 5000}, .to = {.ns = 6000}}).gpus.empty());
 }
 
+TEST_CASE("without a window, the part with nearly all of the work is shown") {
+  auto database = timeline_profile(work(1, 1001) + work(1'000'001, 1'040'001) +
+                                   work(1'050'001, 1'090'001) + work(9'000'001, 9'001'001));
+  const auto busy = timeline_of(database, {.columns = 10});
+  CHECK(!busy.part.empty());
+  CHECK(busy.begin <= 1'000'000);
+  CHECK(busy.begin > 900'000);
+  CHECK(busy.end >= 1'090'000);
+  CHECK(busy.end < 1'200'000);
+  const auto all = timeline_of(database, {.from = {.ns = 0}, .columns = 10});
+  CHECK(all.part.empty());
+  CHECK(all.end == 9'001'000);
+}
+
+TEST_CASE("many devices that are busy for ever") {
+  std::string sql;
+  for (int device = 0; device < 5; ++device) {
+    sql +=
+        "INSERT INTO CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL(start, end, deviceId, contextId, "
+        "streamId, processId) VALUES(1, " +
+        std::to_string(INT64_MAX) + ", " + std::to_string(device) + ", 1, 7, 5);";
+  }
+  auto database = timeline_profile(sql);
+  CHECK(timeline_of(database, {.columns = 10}).gpus.size() == 5);
+}
+
 TEST_CASE("a timeline takes times that cannot be") {
   const std::int64_t latest = INT64_MAX;
   auto database =
@@ -114,7 +140,7 @@ TEST_CASE("a timeline takes times that cannot be") {
   const auto all = timeline_of(database, {.columns = 50});
   CHECK(all.gpus.at(0).all.share == Approx(1));
   CHECK(all.gpus.at(0).all.busy.size() <= 50);
-  CHECK(!text(all, true).empty());
+  CHECK(!text(all, 100, true).empty());
 }
 
 TEST_CASE("streams of one number are distinguished") {
@@ -136,7 +162,7 @@ TEST_CASE("ranges have the columns of which they took most") {
   CHECK(outer.columns[0] == outer.columns[4]);
   CHECK(outer.columns[9] != outer.columns[0]);
   CHECK(all.ranges[1].columns[1] == terminal::Ranges::none);
-  const std::string drawn = text(all, false);
+  const std::string drawn = text(all, 100, false);
   CHECK(drawn.find("|step") != drawn.npos);
   INFO(drawn);
   CHECK(drawn.find("|in\\x") != drawn.npos);

@@ -1,3 +1,4 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -8,6 +9,14 @@
 
 namespace gpuprof::app {
 namespace {
+
+// Reports go to standard error, as nvprof's do: who sends standard output to a file gets nothing.
+bool is_output_elsewhere(const Options& options) {
+  struct stat status {};
+  return options.log_file.empty() && isatty(STDERR_FILENO) == 1 &&
+         fstat(STDOUT_FILENO, &status) == 0 &&
+         (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode));
+}
 
 constexpr char refused[] = "Error: Unable to import nvprof generated profile data.";
 
@@ -26,6 +35,10 @@ int import_command(const Options& options) {
     if (options.quiet) return;
     read = log.report(database, options.reports.prefix, file.notes());
   });
+  const report::Layout layout = options.reports.layout;
+  if (read && !options.quiet && layout == report::Layout::text && is_output_elsewhere(options)) {
+    log.say("standard output got nothing: --log-file %1 sends reports there");
+  }
   // As if the signal had ended the process.
   if (!read) return static_cast<int>(ExitCode::reader_gone);
   return file.damaged() ? static_cast<int>(ExitCode::import_failed) : 0;
