@@ -50,6 +50,7 @@ class Buffers {
   CallRecords& calls() { return calls_; }
   NvtxRecords& nvtx() { return nvtx_; }
   Costs& costs() { return slots_.costs(); }
+  void correct_clock() { slots_.correct_clock(); }
   ThreadSlots::Thread& this_thread() { return slots_.here(); }
 
   // Settings; call before there are records.

@@ -104,7 +104,9 @@ void Collector::on_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
   CallRecords& records = buffers_.calls();
   bool waited = false;
   {
-    const Costs::Callback timed(buffers_.costs(), thread.timed, cost_of(uses, id));
+    Costs::Callback timed(buffers_.costs(), thread.timed, wire::Count::cost_api);
+    if (timed.is_timed()) [[unlikely]]
+      timed.count_as(cost_of(uses, id));
     if (call.callbackSite == CUPTI_API_ENTER) {
       if (uses & Subscription::handled) on_handled_call(domain, id, call);
       if (uses & Subscription::recorded) records.enter(thread, domain, id, call);
@@ -284,6 +286,7 @@ void Collector::thread_main() {
     if (!running()) break;
     const Costs::Scope timed(buffers_.costs(), wire::Count::background_flush,
                              Costs::Scope::Clock::processor);
+    buffers_.correct_clock();
     look_for_second_clients();
     if (const auto metrics = metrics_.use()) metrics->watch();
     wait_ms =

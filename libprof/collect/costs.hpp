@@ -43,6 +43,8 @@ class Costs {
       if (began_ != 0) [[unlikely]]
         costs_.add_callback(what_, began_);
     }
+    bool is_timed() const { return began_ != 0; }
+    void count_as(wire::Count what) { what_ = what; }
     Callback(const Callback&) = delete;
     Callback& operator=(const Callback&) = delete;
 

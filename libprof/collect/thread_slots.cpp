@@ -36,6 +36,7 @@ void ThreadSlots::begin(CheckedApi& cupti, bool system_thread_ids) {
   process_ = static_cast<std::uint32_t>(getpid());
   timestamp_ = is_system_clock(cupti) ? nullptr : cupti.cuptiGetTimestamp;
   costs_.begin();
+  clock_.begin();
   // Without it, slots of ended threads stay in use until the trace ends.
   if (!has_key_) has_key_ = pthread_key_create(&key_, &thread_ends) == 0;
   trace_.store(++traces, std::memory_order_release);
@@ -43,7 +44,7 @@ void ThreadSlots::begin(CheckedApi& cupti, bool system_thread_ids) {
 
 std::uint64_t ThreadSlots::now() const {
   std::uint64_t there = 0;
-  if (!timestamp_ || timestamp_(&there) != CUPTI_SUCCESS) return system_now();
+  if (!timestamp_ || timestamp_(&there) != CUPTI_SUCCESS) return clock_.now();
   return there;
 }
 

@@ -18,6 +18,7 @@
 #include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/costs.hpp"
 #include "libprof/collect/open_calls.hpp"
+#include "libprof/collect/tick_clock.hpp"
 
 namespace gpuprof::collect {
 
@@ -55,6 +56,9 @@ class ThreadSlots {
   std::uint32_t process() const { return process_; }
   // On CUPTI's clock, in ns.
   std::uint64_t now() const;
+  // Compares the clock by ticks, which now() uses, with the system's; call a few times a second on
+  // one thread.
+  void correct_clock() { clock_.correct(); }
 
   // The state of the calling thread.
   Thread& here();
@@ -79,6 +83,7 @@ class ThreadSlots {
   Costs costs_;
   bool system_thread_ids_ = true;
   std::uint32_t process_ = 0;
+  TickClock clock_;
   decltype(&::cuptiGetTimestamp) timestamp_ = nullptr;  // null: CUPTI's clock is the system's
   pthread_key_t key_{};                                 // its destructor runs when a thread ends
   bool has_key_ = false;

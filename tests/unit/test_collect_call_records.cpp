@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libprof/base/clock.hpp"
+#include "libprof/collect/made_records.hpp"
 
 using namespace gpuprof;
 using namespace gpuprof::collect;
