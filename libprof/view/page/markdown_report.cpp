@@ -14,8 +14,8 @@
 namespace gpuprof::view {
 namespace {
 
-constexpr std::size_t most_verdicts = 2, most_remarks = 4, most_work_rows = 6, most_idle_rows = 5,
-                      most_findings = 3, most_work = 5;
+constexpr std::size_t most_verdicts = 2, most_losses = 2, most_remarks = 3, most_work_rows = 6,
+                      most_idle_rows = 4, most_findings = 3, most_work = 5;
 
 // Untrusted text: formatted as code that it cannot break out of.
 std::string code(std::string_view text, std::size_t most = 100) {
@@ -59,10 +59,10 @@ void add_verdicts(std::string& text, const RunSummary& summary) {
 
 void add_remarks(std::string& text, const Model& model, const RunSummary& summary) {
   std::size_t shown = 0;
-  for (const std::string& loss : model.losses) {
-    if (++shown <= most_remarks / 2) text += "\n**Lost:** " + code(loss, 400) + "\n";
+  for (const std::string& loss : model.losses | std::views::take(most_losses)) {
+    text += "\n**Lost:** " + code(loss, 400) + "\n";
+    ++shown;
   }
-  shown = std::min(shown, most_remarks / 2);
   for (const std::string& note : summary.notes) {
     if (++shown <= most_remarks) text += "\n" + code(note, 400) + "\n";
   }
@@ -99,12 +99,14 @@ void add_account(std::string& text, const report::TimeAccount& account) {
 
 void add_findings(std::string& text, const RunSummary& summary) {
   text += "\n### Findings\n\n";
+  const bool several = summary.findings.devices.size() > 1;
   std::size_t found = 0;
   for (const findings::Finding& finding : summary.findings.findings) {
     if (finding.share < least_share || ++found > most_findings) continue;
     text += std::to_string(found) + ". **" + std::string(finding.rule->title) + "**: at most " +
             findings::time_words(finding.at_most) + ", " + findings::percent_words(finding.share) +
-            " of the time" + findings::simulated_words(finding) + "; confidence " +
+            " of the time" + (several ? " of GPU " + std::to_string(finding.device) : "") +
+            findings::simulated_words(finding) + "; confidence " +
             std::string(findings::name_of(finding.confidence)) + ".  \n   " +
             std::string(finding.rule->fix) + "\n";
   }
