@@ -105,25 +105,25 @@ std::uint64_t TickClock::as_rate(double rate) {
   return rate > 0 && rate < one ? static_cast<std::uint64_t>(std::llround(rate)) : 0;
 }
 
-// Readers use the other of the two lines meanwhile.
+// Readers use the other of the two lines meanwhile. One that sees a part of this line also sees
+// that the version is no longer the one it began with.
 void TickClock::set(const Line& line) {
   const std::uint32_t version = version_.load(std::memory_order_relaxed) + 1;
   SharedLine& shared = lines_[version % 2];
-  shared.origin.store(line.origin, std::memory_order_relaxed);
-  shared.from.store(line.from, std::memory_order_relaxed);
-  shared.rate.store(line.rate, std::memory_order_relaxed);
+  shared.origin.store(line.origin, std::memory_order_release);
+  shared.from.store(line.from, std::memory_order_release);
+  shared.rate.store(line.rate, std::memory_order_release);
   version_.store(version, std::memory_order_release);
 }
 
 std::uint64_t TickClock::at(std::uint64_t ticks) const {
   const std::uint32_t version = version_.load(std::memory_order_acquire);
   const SharedLine& line = lines_[version % 2];
-  const auto rate = static_cast<std::int64_t>(line.rate.load(std::memory_order_relaxed));
+  const auto rate = static_cast<std::int64_t>(line.rate.load(std::memory_order_acquire));
   if (rate == 0) return 0;
-  const std::uint64_t from = line.from.load(std::memory_order_relaxed);
+  const std::uint64_t from = line.from.load(std::memory_order_acquire);
   const auto elapsed =
-      static_cast<std::int64_t>(ticks - line.origin.load(std::memory_order_relaxed));
-  std::atomic_thread_fence(std::memory_order_acquire);
+      static_cast<std::int64_t>(ticks - line.origin.load(std::memory_order_acquire));
   // A thread that was interrupted for long may have read half of a newer line.
   const bool whole = version_.load(std::memory_order_relaxed) == version;
   if (!whole || elapsed >= longest_line || elapsed <= -longest_line) return 0;

@@ -63,16 +63,11 @@ class Cost(FakeTest):
             self.assertIn(text, said)
 
     def test_callbacks_are_counted_for_those_that_are_not_timed(self):
-        """Twice the work costs about twice as much."""
-        spent = []
-        for steps in (100, 400):
-            self.profile("training", steps, options=["-f"], check=0)
-            costs, _ = self.parts(self.database())
-            spent.append(costs["api"] + costs["launches"])
-        self.assertGreater(spent[1], 1.5 * spent[0])
+        self.profile("training", 400, check=0)
+        costs, _ = self.parts(self.database())
         # 16,000 launches, each with four callbacks that take more than 10 ns and less than 20 us.
-        self.assertGreater(spent[1], 16_000 * 4 * 10)
-        self.assertLess(spent[1], 16_000 * 4 * 20_000)
+        self.assertGreater(costs["api"] + costs["launches"], 16_000 * 4 * 10)
+        self.assertLess(costs["api"] + costs["launches"], 16_000 * 4 * 20_000)
 
     def test_nvtx(self):
         self.profile("nvtx", "only", 20_000, check=0)

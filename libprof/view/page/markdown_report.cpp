@@ -147,6 +147,12 @@ void add_work(std::string& text, const Model& model, const RunSummary& summary) 
   }
 }
 
+void add_cost(std::string& text, const RunSummary& summary) {
+  const auto cost = std::ranges::find(summary.facts, "cost", &Detail::name);
+  if (cost != summary.facts.end())
+    text += "\nCost of the recording: " + code(cost->value, 400) + "\n";
+}
+
 }  // namespace
 
 std::string markdown_report(const Model& model, const RunSummary& summary) {
@@ -159,6 +165,7 @@ std::string markdown_report(const Model& model, const RunSummary& summary) {
   add_findings(text, summary);
   add_steps(text, summary.steps);
   add_work(text, model, summary);
+  add_cost(text, summary);
   return text;
 }
 
