@@ -33,7 +33,7 @@ from test_view_details import records
 # on the canvas, by the first of their lines and one whose hatching is shifted by half (no label
 # reaches either).
 WATCH = """(async () => {
-  const {Painter, ruler, rowHeight} = await import('./draw.js');
+  const {Painter, ruler} = await import('./draw.js');
   const draw = Painter.prototype.draw;
   Painter.prototype.draw = function (view, items, scroll, tilesOf, ...rest) {
     draw.call(this, view, items, scroll, tilesOf, ...rest);
@@ -50,16 +50,17 @@ WATCH = """(async () => {
     const rows = [], cut = new Set();
     for (const item of items) {
       const top = ruler + item.top - scroll;
-      if (item.group || item.counter) continue;
-      if (top < ruler || top + rowHeight > bottom) { cut.add(item.track); continue; }
+      if (item.track < 0 || item.counter) continue;
+      if (top < ruler || top + item.height > bottom) { cut.add(item.track); continue; }
       const y = Math.round(top * ratio), tile = tilesOf(item.track).at(-1);
-      const one = line(y), two = line(y + (ratio === 1 ? 14 : 2));
+      const one = line(y), two = line(y + (ratio === 1 ? item.height - 4 : 2));
+      const shades = [...painter.shades.values()], fills = new Set(shades.map(({fill}) => fill)), pales = new Set(shades.map(({pale}) => pale));
       let text = '';
       for (let x = 0; x < one.length; ++x) {
-        if (one[x] === painter.groundPixel && two[x] === one[x]) text += ' ';
+        if (one[x] === painter.blank[left + x] && two[x] === one[x]) text += ' ';
         else if (one[x] !== two[x]) text += 'h';
-        else if (painter.edge.includes(one[x])) text += 'e';
-        else text += painter.fill.includes(one[x]) ? 'f' : '?';
+        else if (pales.has(one[x])) text += 'e';
+        else text += fills.has(one[x]) ? 'f' : '?';
       }
       rows.push({track: item.track, row: item.row, y: top, text, tile: tile && [tile.from, tile.to, tile.width]});
     }
@@ -67,6 +68,18 @@ WATCH = """(async () => {
   };
   document.getElementById('scroll').dispatchEvent(new Event('scroll'));
 })()"""
+
+# Opens all groups.
+OPENED = """Promise.all(['./state.js', './timeline.js'].map(module => import(module))).then(([{state}, {layout}]) => {
+  state.closed.clear();
+  layout();
+})"""
+
+# A report does not know the sizes of copies.
+WITHOUT_SIZES = """Promise.all(['./state.js', './source.js'].map(module => import(module))).then(([{state}, {source}]) => {
+  state.sizes.clear();
+  source.sizes = async places => places.map(place => [place, 0]);
+})"""
 
 # Shows a window, and waits until all its rows have arrived.
 SHOW = """new Promise(done => {
@@ -102,9 +115,11 @@ CANVAS = """new Promise(done => {
   look();
 })"""
 
+WHOLE = "seen.view.from <= %(begin)s && seen.view.to >= %(end)s && rowsShown().rows.every(row => row.tile)"
+
 # Width, height, device pixels per pixel of the page. The picture is exact if it is an even number
 # of pixels wide, as all but the third are; otherwise tiles are half a pixel off the canvas.
-SIZES = (1601, 900, 1), (1201, 700, 1), (1600, 900, 1), (800, 450, 2)
+SIZES = (1601, 1200, 1), (1201, 1200, 1), (1600, 1200, 1), (800, 900, 2)
 CAPTURES = "torch_step", "two_processes", "streams_graph"
 PICTURE = 1400, 640
 WRITE = False
@@ -130,8 +145,10 @@ class InBrowser(test_view.Profiles):
         page.go(address)
         return page
 
-    def watched(self, address, *size):
+    def watched(self, address, *size, opened=False):
         page = self.page(address, *size)
+        if opened:
+            page.evaluate(OPENED)
         page.evaluate(WATCH)
         page.wait("window.seen")
         return page
@@ -153,7 +170,11 @@ class InBrowser(test_view.Profiles):
                     page.wait("window.seen && document.querySelector('#panel h2')")
                     run = server.get("run")
                     self.assertEqual(page.evaluate("document.title"), f"{name}.sqlite – gpuprof")
-                    shown = page.evaluate("rowsShown()")
+                    whole = {
+                        "from": math.floor(run["begin"]) - 10,
+                        "to": math.ceil(run["end"]) + 10,
+                    }
+                    shown = page.evaluate(SHOW % json.dumps(whole))
                     drawn = {row["track"] for row in shown["rows"] if row["text"].strip()}
                     records = [
                         i
@@ -164,7 +185,7 @@ class InBrowser(test_view.Profiles):
                         sorted(drawn),
                         [i for i in records if any(row["track"] == i for row in shown["rows"])],
                     )
-                    self.assertGreater(len(drawn), 1)
+                    self.assertGreater(len(drawn), 0)
                     lost = page.evaluate(
                         "[...document.querySelectorAll('#losses p')].map(p => p.textContent)"
                     )
@@ -225,7 +246,7 @@ class InBrowser(test_view.Profiles):
                 run, records = self.records(name, server)
                 every = sorted(time for times in records.values() for time in times)
                 for size in SIZES:
-                    page = self.watched(server.address, *size)
+                    page = self.watched(server.address, *size, opened=True)
                     for _ in range(16):
                         first, last = chance.choice(every)
                         span = 2 * round(10 ** chance.uniform(1.5, math.log10(run["end"]) - 0.5))
@@ -541,6 +562,8 @@ class InBrowser(test_view.Profiles):
                 page.wait("location.hash.includes('at=" + "%2C".join(map(str, place)) + "')")
 
             page.key("Escape")
+            page.key("0")
+            page.wait(WHOLE % run)
             first = next(i for i, track in enumerate(run["tracks"]) if track["rows"])
             press(".", first, 0, 0)
             for item in (1, 2, 3):
@@ -677,7 +700,6 @@ class InBrowser(test_view.Profiles):
         half = len(growing.rows) // 2
         with serving(growing.path, "--live", "--no-browser") as server:
             page = self.watched(server.address)
-            whole = "seen.view.from <= %(begin)s && seen.view.to >= %(end)s"
             streams = (
                 "new Set(seen.items.filter(item => item.track >= 0).map(item => item.track)).size"
             )
@@ -692,7 +714,7 @@ class InBrowser(test_view.Profiles):
                 page.wait(
                     f"document.getElementById('status').textContent.startsWith('{records} records')"
                 )
-                page.wait(whole % server.get("run"))
+                page.wait(WHOLE % server.get("run"))
                 page.wait("rowsShown().rows.some(row => row.text.trim())")
                 seen.append(page.evaluate(streams))
             self.assertEqual(seen[1], seen[0] + 1)
@@ -736,6 +758,173 @@ class InBrowser(test_view.Profiles):
             self.assertEqual(page.wrong(), [])
             page.close()
 
+    def test_busy_row_is_what_sql_finds(self):
+        """The height of the row of the GPU, against the records that SQL finds."""
+        name = "streams_graph"
+        with serving(self.profiles[name], "--no-browser") as server:
+            run, records = self.records(name, server)
+            page = self.watched(server.address, 1601, 900)
+            streams = [i for i, each in enumerate(run["tracks"]) if each["kind"] == "stream"]
+            heights = """(() => {
+              const {painter, items, scroll} = seen, {left, width, groundPixel} = painter, item = items.find(each => each.busy);
+              const y = 22 + item.top - scroll, high = item.height - 3, copy = new OffscreenCanvas(width, high).getContext('2d');
+              copy.drawImage(painter.canvas, 0, -y);
+              const pixels = new Uint32Array(copy.getImageData(0, 0, width, high).data.buffer);
+              const fills = new Set(['compute', 'htod', 'dtoh', 'dtod', 'set', 'communication', 'copy', 'peer'].map(each => painter.shade(each).fill));
+              return {high, heights: Array.from({length: width - left}, (_, x) => {
+                let count = 0;
+                for (let line = 0; line < high; ++line) count += fills.has(pixels[line * width + left + x]);
+                return count;
+              })};
+            })()"""
+            chance = random.Random(5)
+            every = [record for track in streams for record in records[track]]
+            full = 0
+            for _ in range(8):
+                begin, end = chance.choice(every)
+                span = 2 * round((end - begin) * chance.uniform(3, 200) + 100)
+                start = begin - round(span * chance.uniform(0.1, 0.9))
+                shown = page.evaluate(SHOW % json.dumps({"from": start, "to": start + span}))
+
+                page.wait(
+                    "!seen.items.some(item => item.busy && item.tracks.some(track => !seen.tilesOf(track).length))"
+                )
+                got = page.evaluate(heights)
+                width = shown["pixels"]
+                share = [0.0] * width
+                for track in streams:
+                    for begin, end in records[track]:
+                        left, right = ((time - start) * width / span for time in (begin, end))
+                        for x in range(max(0, int(left)), min(width, math.ceil(right))):
+                            share[x] += max(0, min(right, x + 1) - max(left, x))
+                for x, expected in enumerate(share):
+                    # A pixel with the end of a record shows a part of it, and a bucket is spread evenly.
+                    near = share[max(0, x - 2) : x + 3]
+                    low, high = min(1, min(near)), min(1, max(near))
+                    now = got["heights"][x] / got["high"]
+                    self.assertGreaterEqual(now, low - 0.06, (x, start, span))
+                    self.assertLessEqual(now, high + 0.06, (x, start, span))
+                    full += expected > 0.999
+            self.assertGreater(full, 100)
+            self.assertEqual(page.wrong(), [])
+            page.close()
+
+    def test_names_are_marked_and_walked_through(self):
+        profile = self.profiles["torch_step"]
+        with contextlib.closing(sqlite3.connect(profile)) as database:
+            starts = [
+                start - zero
+                for start, zero in database.execute(
+                    "SELECT start, (SELECT CAST(value AS INTEGER) FROM RUN WHERE key = 'zero_ns') FROM memcpys"
+                    " WHERE kind = 'HtoD' ORDER BY start"
+                )
+            ]
+        with serving(profile, "--no-browser") as server:
+            page = self.watched(server.address)
+            found = "document.getElementById('found').textContent"
+            row = "[...document.querySelectorAll('#panel td.name button')].find(each => each.textContent === 'HtoD')"
+            page.wait(row)
+            page.evaluate(f"{row}.click()")
+            page.wait(f"{found} === '{len(starts)} found'")
+            page.wait("[...seen.painter.shades.keys()].some(key => key.endsWith(' dimmed'))")
+            page.wait("location.hash.includes('mark=')")
+            selected = (
+                "location.hash.includes('at=') && document.querySelector('#panel h3')?.textContent"
+            )
+            page.key("0")
+            page.wait(WHOLE % server.get("run"))
+            for key, expected in [
+                ("n", starts[0]),
+                ("n", starts[1]),
+                ("N", starts[0]),
+                ("N", starts[-1]),
+            ]:
+                page.key(key)
+                page.wait(
+                    f"{selected} && seen.view.from <= {expected} && seen.view.to >= {expected}"
+                )
+                at = page.evaluate("location.hash.match(/at=([^&]*)/)[1]").split("%2C")
+                place = server.get("details", **dict(zip(("track", "row", "item"), at)))["place"]
+                self.assertEqual(place["begin"], expected)
+            page.key("Escape")
+            page.wait(
+                "document.getElementById('unmark').hidden && !location.hash.includes('mark=')"
+            )
+            self.assertEqual(page.wrong(), [])
+            page.close()
+
+    def test_tabs_and_notes(self):
+        profile = self.profiles["torch_step"]
+        with contextlib.closing(sqlite3.connect(profile)) as database:
+            kernels = database.execute(
+                "SELECT count(*), sum(duration) FROM kernels").fetchone()  # fmt: skip
+            peak = database.execute("SELECT max(bytes) FROM memory_peak").fetchone()[0]
+        with serving(profile, "--no-browser") as server:
+            page = self.watched(server.address)
+            page.key("0")
+            page.key("c")
+            page.wait(
+                f"document.querySelector('#flame .tools').textContent.includes('in {kernels[0]} kernels')"
+            )
+            page.wait("document.querySelectorAll('#flame .flame button').length > 10")
+            page.key("i")
+            page.wait("document.querySelectorAll('#statistics td.name').length > 5")
+            self.assertTrue(page.evaluate("document.getElementById('flame').hidden"))
+            times = page.evaluate(
+                "[...document.querySelectorAll('#statistics tr')].slice(1).map(row => row.cells[1].textContent)"
+            )
+            factor = {"s": 1e9, "ms": 1e6, "µs": 1e3, "ns": 1}
+            sums = sum(float(each.split()[0]) * factor[each.split()[1]] for each in times)
+            self.assertAlmostEqual(sums / kernels[1], 1, delta=0.001)
+            # Sorted by the number of launches, the least first after a second click.
+            heads = "document.querySelectorAll('#statistics th button')"
+            counts = "[...document.querySelectorAll('#statistics tr')].slice(1).map(row => Number(row.cells[3].textContent))"
+            for order in (True, False):
+                page.evaluate(f"{heads}[3].click()")
+                shown = page.evaluate(counts)
+                self.assertEqual(shown, sorted(shown, reverse=order))
+            page.evaluate("document.getElementById('tab-memory').click()")
+            page.wait("document.querySelector('#memory td')")
+            shown = float(
+                page.evaluate(
+                    "document.querySelector('#memory td.number:nth-child(4)').textContent"
+                ).split()[0]
+            )
+            self.assertAlmostEqual(shown * 2**20 / peak, 1, delta=0.001)
+            # A note is text, whatever it says, and is in the address.
+            page.evaluate("document.getElementById('canvas').focus()")
+            page.key("m")
+            page.wait("document.activeElement.id === 'noted'")
+            page.call("Input.insertText", text="<b>here</b>")
+            page.key("Enter")
+            page.wait("location.hash.includes('notes=')")
+            again = self.page(page.evaluate("location.href"))
+            again.wait("document.querySelector('#memory td')")
+            self.assertIn("here", parameters(again.evaluate("location.href"))["notes"])
+            self.assertEqual(page.wrong() + again.wrong(), [])
+            again.close()
+            page.close()
+
+    def test_findings_lead_to_their_place(self):
+        profile = self.profiles["torch_step"]
+        ran = subprocess.run([GPUPROF, "findings", profile, "--json"], check=True, timeout=60, capture_output=True)  # fmt: skip
+        expected = [each for each in json.loads(ran.stdout)["findings"] if each["share"] >= 0.01][
+            :3
+        ]
+        with serving(profile, "--no-browser") as server:
+            page = self.watched(server.address)
+            page.wait(f"document.querySelectorAll('.findings button').length === {len(expected)}")
+            titles = page.evaluate(
+                "[...document.querySelectorAll('.findings .cut')].map(each => each.textContent)"
+            )
+            self.assertEqual(titles, [each["title"] for each in expected])
+            page.evaluate("document.querySelector('.findings button').click()")
+            page.wait(
+                f"document.querySelector('#panel h2').textContent === {json.dumps(titles[0])}"
+            )
+            self.assertEqual(page.wrong(), [])
+            page.close()
+
     def report(self, profile, *words):
         report = self.folder / "report.html"
         subprocess.run([GPUPROF, "report", profile, "-f", "--html", report, *words],
@@ -762,6 +951,10 @@ class InBrowser(test_view.Profiles):
 
     def pictures(self, address, windows):
         page = self.page(address)
+        if address.startswith("http"):
+            page.evaluate(WITHOUT_SIZES)
+        # Rows share the height that there is.
+        page.evaluate("document.querySelector('main').style.cssText = 'flex: none; height: 600px'")
         pictures = [page.evaluate(CANVAS % json.dumps(window)) for window in windows]
         self.assertEqual(page.wrong(), [])
         page.close()
@@ -775,7 +968,7 @@ class InBrowser(test_view.Profiles):
         ]
         database.close()
         page = self.page(self.report(self.profiles["torch_step"]).as_uri())
-        for key, title, times in (("g", "GPU without work", gaps), ("n", "Step: ", steps)):
+        for key, title, times in (("g", "GPU without work", gaps), ("t", "Step: ", steps)):
             for duration in times[:3]:
                 page.key(key)
                 page.wait(f"document.querySelector('#panel h2').textContent.startsWith({json.dumps(title)})"
@@ -885,7 +1078,7 @@ class InBrowser(test_view.Profiles):
         page.wait("document.querySelector('h2')")
         asked = [url for url in page.requests() if not url.startswith(("file:", "data:", "about:"))]
         self.assertEqual(asked, [])
-        self.assertTrue(page.evaluate("document.getElementById('ask').hidden"))
+        self.assertFalse(page.evaluate("document.getElementById('ask').getClientRects().length"))
         counts = []
         for text in ("gemm", "/(sm|g)emm.*/", "/GEMM/", "/GEMM/i", "/(/"):
             page.evaluate(

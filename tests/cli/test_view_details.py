@@ -1,6 +1,8 @@
 # ctest-cost: 60
 """gpuprof view: the details of a record match SQL, also for forged files."""
 
+import collections
+import contextlib
 import json
 import pathlib
 import re
@@ -540,6 +542,54 @@ class Links(Details):
                             "details", **{key: place[key] for key in ("track", "row", "item")}
                         )
                 self.assertEqual(server.end()[0], 0)
+
+    def test_among_others_and_steady_steps(self):
+        path = self.profile("torch_step")
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            known = database.execute("SELECT count, median, p90 FROM KERNEL_TIME").fetchall()
+            [[begin, zero]] = database.execute(
+                "SELECT min(start), (SELECT CAST(value AS INTEGER) FROM RUN WHERE key = 'zero_ns') FROM kernels"
+            )
+            # A slow one before and after three steady ones.
+            lengths, steps = (900, 10, 19, 11, 900, 10), []
+            for length in lengths:
+                steps.append((begin, begin + 1000 * length))
+                begin = steps[-1][1] + 500
+            database.execute("DELETE FROM STEP")
+            database.executemany("INSERT INTO STEP (name, start, stop) VALUES (0, ?, ?)", steps)
+            database.commit()
+        with serving(path, "--no-browser") as server:
+            view = server.get("stops")["first_view"]
+            self.assertEqual(view, {"from": steps[1][0] - zero, "to": steps[3][1] - zero})
+            answers, lengths = list(records(server, ("stream",))), collections.defaultdict(list)
+            for answer in answers:
+                place = answer["place"]
+                lengths[place["name"]].append(place["end"] - place["begin"])
+            compared = 0
+            for answer in answers:
+                told, place = (
+                    dict(answer["told"].get("Among all of this name", [])),
+                    answer["place"],
+                )
+                all_of_it = sorted(lengths[place["name"]], reverse=True)
+                self.assertEqual(bool(told), len(all_of_it) > 1)
+                if not told:
+                    continue
+                rank = all_of_it.index(place["end"] - place["begin"]) + 1
+                self.assertEqual(told["rank"], f"{rank} of {len(all_of_it)}, the longest first")
+                shown = []
+                for key in ("median", "p90"):
+                    number, unit = told[key].split()
+                    shown.append(float(number) * {"ms": 1e6, "µs": 1e3, "ns": 1}[unit])
+                if "grid" in answer["facts"]:  # a kernel
+                    compared += 1
+                    near = [
+                        count == len(all_of_it)
+                        and all(abs(one / other - 1) < 0.001 for one, other in zip(shown, stored))
+                        for count, *stored in known
+                    ]
+                    self.assertTrue(any(near), told)
+            self.assertGreater(compared, 0)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ ON_MARKS = "ink", "paper"
 ACCOUNT = ("compute", "communication", "copy", "set", "call", "launch", "queued", "no-call",
            "short-gap", "unknown", "before")  # fmt: skip
 WORK = "compute", "htod", "dtoh", "dtod", "peer", "copy", "set", "communication", "api", "nvtx-0"
-LEAST_DISTANCE = 5.9  # in OKLab, of black to white 100: about three times what is just noticeable
+LEAST_DISTANCE = 5.5  # in OKLab, of black to white 100: about three times what is just noticeable
 # Machado, Oliveira and Fernandes 2009, full severity, on linear RGB.
 SIGHT = {
     "full": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),

@@ -17,6 +17,7 @@
 #include "libprof/store/database_schema.hpp"
 #include "libprof/view/model/answers.hpp"
 #include "libprof/view/model/model.hpp"
+#include "libprof/view/model/name_search.hpp"
 #include "tests/unit/replay.hpp"
 
 using namespace gpuprof;
@@ -151,6 +152,15 @@ void check_equal(const view::Model& read, const view::Model& stored, unsigned se
     if (!one.next) continue;
     CHECK(same_item(read, *view::item_at(read, *one.next), stored,
                     *view::item_at(stored, *other.next)));
+    CHECK(one.names.size() == other.names.size());
+    const auto back = [&](const view::Model& model) {
+      return view::search(model, view::names_with(model.names, text), after, true);
+    };
+    const view::Found earlier = back(read), other_earlier = back(stored);
+    CHECK(earlier.around == other_earlier.around);
+    REQUIRE(other_earlier.next);
+    CHECK(view::item_at(read, *earlier.next)->begin ==
+          view::item_at(stored, *other_earlier.next)->begin);
   }
 }
 

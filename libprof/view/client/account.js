@@ -1,14 +1,14 @@
 // @ts-check
 // Where the time of each GPU went: the answer `account`.
 import {count, share, time} from './format.js';
-import {bar, make, table} from './panel.js';
+import {bar, button, cell, make, table} from './panel.js';
 
-// The color's name is the class's.
-const rowColor = row => `var(--${row.class.replace(' ', '-')})`;
+// The class is the color's name.
+const rowColor = row => row.class.replace(' ', '-');
 const mostBars = 4;
 const work = ['compute', 'communication', 'copy', 'set'];
 
-function barOf(rows, whole) { return bar(rows.map(row => [row.words, row.duration, rowColor(row)]), whole); }
+function barOf(rows, whole) { return bar(rows.map(row => [row.words, row.duration, `var(--${rowColor(row)})`]), whole); }
 
 // All of it, or of each GPU its work and the `most` largest parts.
 export function accounts(answer, most = Infinity) {
@@ -16,27 +16,34 @@ export function accounts(answer, most = Infinity) {
     const isShown = (row, i) => i < most || work.includes(row.class);
     const shown = rows.filter(isShown), others = rows.filter((row, i) => !isShown(row, i));
     const lines = table(['it', 'time', 'share', 'intervals'], shown.map(row => {
-      return [row.words, time(row.duration), share(row.duration, answer.time), count(row.intervals)];
+      return [{text: row.words, color: rowColor(row)}, cell(row.duration, time), cell(row.duration, size => share(size, answer.time)), cell(row.intervals)];
     }));
-    shown.forEach((row, i) => {
-      const sign = make('span', '', 'sign');
-      sign.style.background = rowColor(row);
-      lines.rows[i + 1].cells[0].prepend(sign);
-    });
     const more = others.length ? `${count(others.length)} smaller parts: ${time(others.reduce((sum, row) => sum + row.duration, 0))}. ` : '';
     return [make('h2', name), barOf(rows, answer.time), lines, make('p', `${more}In all ${time(answer.time)}.`, 'key')];
   });
   return parts.length ? parts : [make('p', 'No GPU work that has times.')];
 }
 
-// A sentence and a bar for each of the first GPUs.
-export function showVerdict(answer) {
+// A sentence and a bar for each of the first GPUs. `go()` shows the account.
+export function showVerdict(answer, go) {
   const section = document.getElementById('verdict');
   section.hidden = !answer.verdict;
   const bars = answer.gpus.slice(0, mostBars).map(({name, rows}) => {
-    const picture = barOf(rows, answer.time);
-    picture.title = name;
-    return picture;
+    const one = button('', go, name);
+    one.replaceChildren(barOf(rows, answer.time));
+    one.setAttribute('aria-label', `Where the time of ${name} went`);
+    return one;
   });
   section.replaceChildren(make('p', answer.verdict), ...bars);
+}
+
+// The answer `findings` below it. `go(finding)` shows one.
+export function showFindings({findings}, go) {
+  if (findings.length === 0) return;
+  document.getElementById('verdict').append(make('nav', undefined, 'findings', ...findings.map(finding => {
+    const {title, saving, share: part} = finding;
+    const one = button('', () => go(finding), `${title} It saves ${saving}.`);
+    one.replaceChildren(make('span', title, 'cut'), make('span', `\u2264 ${share(part, 1)}`, 'key'));
+    return one;
+  })));
 }

@@ -7,14 +7,31 @@ import {layout, painter} from './timeline.js';
 import {goToTime} from './choose.js';
 import {align, complain, jumps, open, showRun} from './run.js';
 import {listen} from './input.js';
+import {FlameTab} from './flame.js';
+import {MemoryTab} from './memory.js';
+import {StatisticsTab} from './statistics.js';
+import {Tabs} from './tabs.js';
+
+// A report has no tabs, since they ask the run's file.
+function makeTabs() {
+  const statistics = new StatisticsTab(), flame = new FlameTab(), memory = new MemoryTab();
+  const tabs = new Tabs({statistics: () => statistics.fill(), flame: () => flame.fill(), memory: () => memory.fill(), sql: () => {}});
+  new Questions(source, goToTime, () => [state.run.begin, state.run.end], () => tabs.toggle('sql', false));
+  get('tab-memory').hidden = !state.run.tracks.some(track => track.unit === 'bytes');
+  for (const name of source.isPair ? ['statistics', 'flame', 'memory'] : []) get(`tab-${name}`).hidden = true;
+  const restore = address => tabs.restore(new URLSearchParams(new URL(address).hash.slice(1)).get('tab') ?? '');
+  window.addEventListener('hashchange', ({newURL}) => restore(newURL));
+  restore(location.href);
+  return {q: () => tabs.toggle('sql'), ...!source.isPair && {i: () => tabs.toggle('statistics'), c: () => tabs.toggle('flame')}};
+}
 
 async function start() {
   await open();
   painter.resize();
   layout();
-  get('ask').hidden = Boolean(source.data);
-  const questions = source.data ? null : new Questions(source, goToTime, () => [state.run.begin, state.run.end]);
-  listen({...jumps.actions, q: () => questions?.toggle()}, align);
+  get('tabs').hidden = Boolean(source.data);
+  const more = source.data ? {} : makeTabs();
+  listen({...jumps.actions, ...more}, align);
   return showRun();
 }
 

@@ -51,10 +51,12 @@ export function value(number, unit) {
   return `${Number(size.toPrecision(3))} ${['', 'k', 'M', 'G', 'T', 'P'][at]}${base}`;
 }
 
-// Cuts out the middle, since names differ at their ends.
-export function cut(text, most) {
-  if (text.length <= most) return text;
-  if (most < 3) return '';
-  const head = Math.ceil((most - 1) * 0.6);
-  return `${text.slice(0, head)}\u2026${text.slice(text.length - (most - 1 - head))}`;
+// "HtoD" for "[CUDA memcpy HtoD]"; other names as they are.
+export function plainName(name) { return /^\[CUDA (?:memcpy )?([^\]]+)\]$/.exec(name)?.[1] ?? name; }
+
+export const quoted = text => `"${text.replaceAll('"', '""')}"`;
+
+// Lines of comma-separated values; `show(value)` is one of them as text.
+export function csvOf(heads, rows, show = value => typeof value === 'number' ? `${value}` : quoted(value)) {
+  return [heads, ...rows.map(row => row.map(show))].map(row => `${row.join()}\n`).join('');
 }

@@ -15,7 +15,7 @@ const told = {
   steps: step => [`Step: ${step.name}`, [['took', time(step.time)], ['median of all steps', time(step.median)]]],
   losses: loss => ['Loss', [['for', time(loss.time)], ['what', loss.text]]],
 };
-const titlesOf = {gaps: ['Gaps', 'g', 'G'], steps: ['Steps', 'n', 'N'], losses: ['Losses', 'l', 'L']};
+const titlesOf = {gaps: ['Gaps', 'g', 'G'], steps: ['Steps', 't', 'T'], losses: ['Losses', 'l', 'L']};
 
 export class Jumps {
   // `go(stop, title, facts)` shows a stop.
@@ -55,7 +55,7 @@ export class Jumps {
     this.counts[kind].textContent = `${this.at[kind] + 1}/${all.length}`;
     const stop = all[this.at[kind]];
     const [title, facts] = told[kind](stop);
-    if (stop.run) facts.unshift(['run', stop.run]);
+    if (stop.of) facts.unshift(['run', stop.of]);
     this.go(stop, title, facts);
   }
 

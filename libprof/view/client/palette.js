@@ -35,9 +35,24 @@ export function onMark(color) {
   return ['ink', 'paper'].map(colorOf).sort((a, b) => ratio(b) - ratio(a))[0];
 }
 
+// As color_of_work() of libprof/read/palette.cpp, for a kernel's function.
+export function colorOfWork(name) {
+  if (name.startsWith('nccl')) return 'communication';
+  let colors = 0, hash = 2166136261;
+  while (getComputedStyle(root).getPropertyValue(`--kernel-${colors}`)) ++colors;
+  for (const byte of new TextEncoder().encode(name)) hash = Math.imul(hash ^ byte, 16777619) >>> 0;
+  return `kernel-${hash % colors}`;
+}
+
 // The color of a record: `kind` of its track, and its name's color as GPU work.
 export function markOf(kind, work) {
   if (kind === 'stream') return work;
   if (kind.startsWith('range')) return `nvtx-${(Number(work.split('-')[1]) || 0) % 4}`;
   return kind === 'overhead' ? 'overhead' : 'api';
+}
+
+// The color of what a GPU did at a time, where kernels are not distinguished.
+export function busyColor(kind, work) {
+  const mark = work ? markOf(kind, work) : 'overhead';
+  return mark.startsWith('kernel') ? 'compute' : mark.startsWith('nvtx') ? 'nvtx-0' : mark;
 }

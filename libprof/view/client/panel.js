@@ -1,6 +1,7 @@
 // @ts-check
 // The panel next to the picture. Texts of the profile only ever become text nodes.
-import {count, cut, share, time} from './format.js';
+import {count, plainName, share, time} from './format.js';
+import {markOf} from './palette.js';
 
 export function make(tag, text = undefined, name = '', ...parts) {
   const element = document.createElement(tag);
@@ -21,24 +22,66 @@ export function list(pairs) {
   return make('dl', '', '', ...pairs.flatMap(([name, value]) => [make('dt', name), make('dd', value)]));
 }
 
-// The answer `details` as elements: titled parts, except for the first. "All columns" is folded.
-export function sections(answer) {
-  return answer.sections.flatMap(({title, rows}) => title === 'All columns' ? [folded(title, [list(rows)])]
-    : [...title ? [make('h2', title)] : [], list(rows)]);
+// The answer `details` as elements: a card of the most wanted facts with `actions`, then titled parts. "All columns" is folded.
+export function card(answer, actions) {
+  const [{rows}, ...others] = answer.sections, facts = rows.filter(([name]) => name !== 'name');
+  const full = rows.find(([name]) => name === 'name')?.[1] ?? '', short = /^[^<(]*/.exec(full)[0] || full;
+  const head = make('h3', short);
+  head.title = full;
+  const more = short === full ? [] : [folded('full name', [make('p', full, 'full')])];
+  return [head, ...more, list(facts), ...actions, ...others.flatMap(({title, rows: parts}) => {
+    return title === 'All columns' ? [folded(title, [list(parts)])] : [...title ? [make('h2', title)] : [], list(parts)];
+  })];
 }
 
 export function folded(title, parts) {
   return make('details', '', '', make('summary', title), ...parts);
 }
 
+// A number as a cell: what is shown, and by what rows are sorted.
+export function cell(value, show = count) { return {text: show(value), value}; }
+
+function nameCell(name) {
+  const {text, title = text, color = '', go = null} = typeof name === 'string' ? {text: name} : name;
+  const line = make('span', '', 'line', ...color ? [sign(`var(--${color})`)] : [], go ? button(text, go) : make('span', text));
+  const element = make('td', '', 'name', line);
+  element.title = title;
+  return element;
+}
+
+export function sign(color) {
+  const element = make('span', '', 'sign');
+  element.style.background = color;
+  return element;
+}
+
+// The first cell of a row is a name, also as {text, title, color, go}; the others are numbers, as text or from cell(). A click
+// on a head sorts by it: numbers from the greatest on, and with another click the other way round.
 export function table(heads, rows) {
-  const head = make('tr', '', '', ...heads.map((text, i) => make('th', text, i > 0 ? 'number' : '')));
-  const line = ([name, ...numbers]) => {
-    const cell = make('td', cut(name, 44), 'name');
-    cell.title = name;
-    return make('tr', '', '', cell, ...numbers.map(text => make('td', text, 'number')));
+  const lines = rows.map(([name, ...numbers]) => {
+    return make('tr', '', '', nameCell(name), ...numbers.map(each => make('td', typeof each === 'object' ? each.text : each, 'number')));
+  });
+  const valueOf = (row, column) => {
+    const each = row[column];
+    return typeof each === 'object' && 'value' in each ? each.value : typeof each === 'object' ? each.text : each;
   };
-  return make('table', '', '', head, ...rows.map(line));
+  let sorted = -1, upwards = true;
+  const sort = column => {
+    upwards = sorted === column ? !upwards : column === 0;
+    sorted = column;
+    const order = rows.map((row, i) => ({value: valueOf(row, column), i}));
+    order.sort((a, b) => (a.value < b.value ? -1 : a.value > b.value ? 1 : a.i - b.i) * (upwards ? 1 : -1));
+    element.append(...order.map(({i}) => lines[i]));
+    head.querySelectorAll('th').forEach((each, i) => each.setAttribute('aria-sort', i !== column ? 'none' : upwards ? 'ascending' : 'descending'));
+  };
+  const head = make('tr', '', '', ...heads.map((text, i) => {
+    const one = make('th', undefined, i > 0 ? 'number' : '');
+    if (rows.length > 1 && text) one.append(button(text, () => sort(i), 'Sort'));
+    else one.textContent = text;
+    return one;
+  }));
+  const element = make('table', '', '', head, ...lines);
+  return element;
 }
 
 // An SVG element.
@@ -55,7 +98,10 @@ export function bar(parts, whole) {
   let x = 0;
   for (const [, size, color] of parts) {
     const width = whole > 0 ? 1000 * size / whole : 0;
-    picture.append(shape('rect', {x, y: 0, width, height: 10, fill: color}));
+    const piece = shape('rect', {x, y: 0, width, height: 10, fill: color}), title = shape('title', {});
+    title.textContent = `${name}: ${share(size, whole)}, ${time(size)}`;
+    piece.append(title);
+    picture.append(piece);
     x += width;
   }
   return make('div', '', 'bar', picture);
@@ -76,11 +122,9 @@ function devices(all, {from, to}, whole) {
       ...device.exposed > 0 ? [['exposed communication', device.exposed, 'var(--communication)']] : [],
       ['copies alone', device.copies - device.both, 'var(--copy)'], ['idle', span - device.busy, 'var(--before)'],
     ];
-    const names = make('dl');
+    const names = make('dl', '', 'parts');
     for (const [name, size, color] of pieces) {
-      const sign = make('span', '', 'sign');
-      sign.style.background = color;
-      names.append(make('dt', '', '', sign, name), make('dd', `${share(size, span)}   ${time(size)}`));
+      names.append(make('dt', '', '', sign(color), name), make('dd', `${share(size, span)}   ${time(size)}`));
     }
     const around = whole ? [make('p', `Of the ${time(span)} from its first work to its last. Before: ${time(device.first - from)}, ` +
                                       `after: ${time(to - device.last)}.`, 'key')] : [];
@@ -88,19 +132,38 @@ function devices(all, {from, to}, whole) {
   });
 }
 
-// The answer `statistics` as elements. `whole`: no window was chosen.
-export function statistics(answer, most, whole = false) {
+// The answer `statistics` as elements. `whole`: no window was chosen; `go(id, name)` marks the records of a name.
+export function statistics(answer, most, whole = false, go = null) {
   const parts = devices(answer.devices, answer, whole);
   for (const kind of ['stream', 'range_on_gpu', 'range', 'api', 'synchronization', 'overhead']) {
     const work = answer.work[kind];
     if (!work) continue;
-    parts.push(make('h2', titles[kind]), table(['name', kind === 'range_on_gpu' ? 'first to last' : 'time', 'count', 'longest'],
-      work.slice(0, most).map(each => [each.label, time(each.time), count(each.count), time(each.longest)])));
-    const more = answer.names[kind] - Math.min(most, work.length);
-    if (more > 0) parts.push(make('p', `and ${count(more)} more names`, 'key'));
+    const rows = work.map(({id, label, name, color, ...each}) => {
+      return [{text: plainName(label), title: name, color: markOf(kind, color), go: go && (() => go(id, name))},
+              cell(each.time, time), cell(each.count), cell(each.longest, time)];
+    });
+    const heads = ['name', kind === 'range_on_gpu' ? 'first to last' : 'time', 'count', 'longest'];
+    parts.push(make('h2', titles[kind]), ...long(heads, rows, most, answer.names[kind]));
   }
   if (parts.length === 0) parts.push(make('p', 'No record that has a time lies here.'));
   return parts;
+}
+
+// A table of the first rows; a button shows the others. `all`: how many there are, of which `rows` may be the first.
+function long(heads, rows, most, all) {
+  const shown = table(heads, rows.slice(0, most)), left = all - Math.min(most, rows.length);
+  if (left === 0) return [shown];
+  const more = make('p', undefined, 'key');
+  if (rows.length > most) {
+    more.append(button(`${count(left)} more names`, () => {
+      const rest = all > rows.length ? [make('p', `and ${count(all - rows.length)} more names`, 'key')] : [];
+      shown.replaceWith(table(heads, rows), ...rest);
+      more.remove();
+    }));
+  } else {
+    more.textContent = `and ${count(left)} more names`;
+  }
+  return [shown, more];
 }
 
 // The answer `untimed` as elements.
@@ -111,7 +174,14 @@ export function untimed(answer) {
 }
 
 function signed(from, to, show) {
-  return `${to < from ? '\u2212' : to > from ? '+' : ''}${show(Math.abs(to - from))}`;
+  return {text: `${to < from ? '\u2212' : to > from ? '+' : ''}${show(Math.abs(to - from))}`, value: to - from};
+}
+
+// The change in percent; of nothing there is none.
+function change(from, to) {
+  if (from === 0) return {text: to > 0 ? 'new' : '', value: to > 0 ? Infinity : 0};
+  const part = 100 * (to - from) / from;
+  return {text: `${part < 0 ? '\u2212' : part > 0 ? '+' : ''}${Math.abs(part).toFixed(1)} %`, value: part};
 }
 
 // The answer `differences` as elements.
@@ -120,24 +190,22 @@ export function differences(answer, titles, most, whole) {
     const shown = devices(answer.devices[i], answer.lasted[i], whole);
     return [make('h2', title), ...shown.length ? shown : [make('p', 'no GPU work in this time', 'key')]];
   });
-  const both = (values, show) => values.map(show).join(' \u2192 ');
+  const both = (values, show) => ({text: values.map(show).join(' \u2192 '), value: values[1]});
   const mean = (each, i) => each.count[i] > 0 ? time(Math.round(each.time[i] / each.count[i])) : '\u2013';
-  const row = each => [each.name, signed(...each.time, time), both(each.time, time),
-                       both([0, 1], i => mean(each, i)), both(each.count, count)];
-  parts.push(make('h2', 'Differences by kernel'),
-             table(['name', 'difference', 'time', 'mean', 'count'],
-                   [{name: 'all GPU work', ...answer.all}, ...answer.work.slice(0, most)].map(row)));
-  const more = answer.names - Math.min(most, answer.work.length);
-  if (more > 0) parts.push(make('p', `and ${count(more)} more names`, 'key'));
-  return parts;
+  const row = each => [{text: plainName(each.name), title: each.name, color: each.color}, signed(...each.time, time), change(...each.time), both(each.time, time),
+                       {text: [0, 1].map(i => mean(each, i)).join(' \u2192 '), value: each.time[1] / each.count[1] || 0}, both(each.count, count)];
+  const rows = [{name: 'all GPU work', ...answer.all}, ...answer.work].map(row);
+  return [...parts, make('h2', 'Differences by kernel'),
+          ...long(['name', 'difference', '%', 'time', 'mean', 'count'], rows, most + 1, answer.names + 1)];
 }
 
 export const keys = [
   ['w s', 'zoom in and out'], ['a d', 'move'], ['\u2190 \u2192', 'move'], ['. ,', 'the next and the previous record of the row'],
   ['\u2191 \u2193', 'scroll; with a record selected: to what is nearest in the row above or below'], ['f', 'fit what is selected'],
-  ['0', 'the whole run'], ['/', 'search: a part of a name, or /a regular expression/'], ['Enter', 'next in the search'], ['q', 'ask in SQL; Ctrl and Enter asks'],
-  ['g G', 'next and previous of the longest times without GPU work'], ['n N', 'of the longest steps'],
-  ['l L', 'of the losses that have a time'], ['Escape', 'select nothing'],
+  ['0', 'the whole run'], ['/', 'search: a part of a name, or /a regular expression/'], ['n N', 'next and previous of what was found, or of the marked name'],
+  ['q', 'ask in SQL; Ctrl and Enter asks'], ['i', 'statistics'], ['c', 'a flame graph'], ['m', 'a note at the middle of the window or at what is selected'],
+  ['g G', 'next and previous of the longest times without GPU work'], ['t T', 'of the longest steps'],
+  ['l L', 'of the losses that have a time'], ['Escape', 'select and mark nothing'],
   ['wheel', 'zoom at the pointer; with shift or ctrl: move or scroll'], ['drag', 'move'], ['two fingers', 'zoom'],
-  ['shift and drag', 'statistics of a range of time'], ['click', 'details'],
+  ['shift and drag, drag in the ruler', 'statistics of a range of time; its edges can be dragged'], ['click', 'details'],
 ];

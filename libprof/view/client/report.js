@@ -95,21 +95,24 @@ export class ReportSource {
   }
 
   async stops() { return this.data.stops; }
+  async gaps(from, to) { return {gaps: this.data.stops.gaps.filter(gap => gap.at < to && gap.at + gap.time > from)}; }
   async ask(question) {
     if (!(question in this.data)) throw new Error(notHere);
     return this.data[question];
   }
 
   // A record counts once, even if several levels have it; a bucket counts as its longest record.
-  async search(text, after) {
-    const isWanted = nameTest(text);
-    const matches = new Set(Object.entries(this.data.names).filter(([, [, full]]) => isWanted(full)).map(([id]) => Number(id)));
-    const found = {count: 0, around: false, atLeast: false};
+  async search({text, name, back}, after) {
+    const isWanted = name === undefined ? nameTest(text) : null;
+    const matches = new Set(Object.entries(this.data.names).flatMap(([id, [, full]]) => (isWanted ? isWanted(full) : Number(id) === name) ? [Number(id)] : []));
+    const found = {count: 0, around: false, atLeast: false, names: []};
+    const counts = new Map(), sooner = (a, b) => back ? a.begin > b.begin : a.begin < b.begin;
     let first = null, next = null;
     const take = place => {
       ++found.count;
-      if (!first || place.begin < first.begin) first = place;
-      if (place.begin > after && (!next || place.begin < next.begin)) next = place;
+      counts.set(place.name, (counts.get(place.name) ?? 0) + 1);
+      if (!first || sooner(place, first)) first = place;
+      if ((back ? place.begin < after : place.begin > after) && (!next || sooner(place, next))) next = place;
     };
     await Promise.all(this.levels.map(level => this.load(level)));
     const exact = this.levels.filter(level => level.records), coarse = this.levels.find(level => level.tiles);
@@ -139,6 +142,7 @@ export class ReportSource {
         }
       }
     });
+    found.names = [...counts].sort(([, a], [, b]) => b - a);
     found.around = !next;
     if (next ?? first) found.next = next ?? first;
     return found;

@@ -3,17 +3,31 @@
 import {count, time} from './format.js';
 import {source} from './source.js';
 import {Jumps} from './jump.js';
-import {showVerdict} from './account.js';
-import {button, folded, make, untimed} from './panel.js';
+import {accounts, showFindings, showVerdict} from './account.js';
+import {readNotes} from './notes.js';
+import {button, folded, list, make, untimed} from './panel.js';
 import {showSummary} from './summary.js';
 import {get, state} from './state.js';
-import {layout, redraw, show, showAll} from './timeline.js';
-import {goTo, panel, recordParts, tell, tellAll} from './choose.js';
+import {fetchWhole, layout, painter, redraw, show, showAll, showAround} from './timeline.js';
+import {follow, goTo, markName, panel, recordParts, reveal, tell, tellAll} from './choose.js';
+
+const mostToJudge = 3e6;  // records; findings of more take seconds, see gpuprof findings
 
 export const jumps = new Jumps(get('jumps'), goTo);
 
 export function complain(error) { get('status').textContent = error.message; }
-function fetchStops() { source.stops().then(stops => jumps.set(stops)).catch(complain); }
+
+async function fetchStops() {
+  const stops = await source.stops();
+  jumps.set(stops);
+  return stops;
+}
+
+function showFinding({title, fix, saving, what, from, to}) {
+  const facts = [['saves', saving], ['mend it', fix], ...what ? [['above all', what]] : []];
+  if (from === undefined) return panel(title, [list(facts)], true);
+  goTo({at: from, time: Math.max(0, to - from), track: -1}, title, facts);
+}
 
 export async function align(name, nth) {
   try {
@@ -29,20 +43,31 @@ export async function align(name, nth) {
   state.tiles.clear();
   state.whole.clear();
   state.marks = {range: null, selected: null};
-  jumps.set(await source.stops());
+  state.gapsOf = {from: 0, to: 0};
+  await fetchStops();
+  fetchWhole().catch(complain);
 }
 
 // Shows what the address describes. Returns whether a record is selected.
-async function restore() {
-  const words = new URLSearchParams(location.hash.slice(1));
+async function restore(address = location.href) {
+  const words = new URLSearchParams(new URL(address).hash.slice(1));
   const from = Number(words.get('from')), to = Number(words.get('to'));
+  const theme = words.get('theme');
+  if (['light', 'dark'].includes(theme) && theme !== document.documentElement.style.colorScheme) {
+    document.documentElement.style.colorScheme = theme;
+    painter.theme();
+  }
+  readNotes(words.get('notes'));
   if (to > from) show(from, to);
   get('text').value = words.get('text') ?? '';
+  const name = Number(words.get('mark') ?? -1);
+  if (name >= 0 && state.marked?.name !== name) markName(name, '');
   const [track, row, item, ...more] = (words.get('at') ?? '').split(',').map(Number);
   const answer = item !== undefined && more.length === 0 && await source.details({track, row, item});
   state.marks.selected = answer ? answer.place : null;
   redraw();
   if (!answer) return false;
+  reveal(answer.place);
   panel('Record', recordParts(answer.place, answer));
   return true;
 }
@@ -57,13 +82,13 @@ function present() {
   const [first, ...rest] = run.losses.map((text, i) => make('p', text, i === 0 ? 'first' : ''));
   const buttons = run.untimed.flatMap((records, i) => {
     const of = source.isPair ? ` of ${source.titles[i]}` : '', title = `GPU work without times${of}`;
-    return records ? [button(`List the ${title}`, () => tell(title, source.ask('untimed', i), untimed))] : [];
+    return records ? [button(`List the ${title}`, () => tell(title, source.ask('untimed', i), untimed, [], true))] : [];
   });
   const more = rest.length ? [folded('', rest)] : [];
   more[0]?.firstChild.append(first, make('span', `and ${count(rest.length)} more`, 'more'));
   lost.replaceChildren(...more.length || !first ? more : [first], ...buttons);
   const account = source.data?.account ?? run.account;  // not while a run is being recorded
-  if (account) showVerdict(account);
+  if (account) showVerdict(account, () => panel('Where the time went', accounts(account), true));
   state.standing = [`${count(run.stored)} records`, ...run.notes].join(' \u00b7 ');
   get('status').textContent = state.standing;
 }
@@ -94,16 +119,18 @@ async function grow() {
   present();
   layout();
   if (run.records === 0) return;
+  state.gapsOf = {from: 0, to: 0};
+  fetchWhole().catch(complain);
   if (before.records === 0) return begin();
   const {view, marks} = state, all = view.from <= before.begin && view.to >= before.end, by = run.end - before.end;
   if (all) showAll();
   else if (view.to >= before.end) show(view.from + by, view.to + by);
   else redraw();
-  fetchStops();
+  fetchStops().catch(complain);
   if (all && !marks.selected && !marks.range) tellAll();
 }
 
-async function follow() {
+async function growing() {
   while (source.grows) {
     await new Promise(done => setTimeout(done, 500));
     try {
@@ -116,11 +143,17 @@ async function follow() {
 
 // Called when there is something to show.
 async function begin() {
-  showAll();
-  if (!source.isPair) fetchStops();
+  const {firstView} = await fetchStops();
+  if (source.grows) showAll();
+  else showAround(firstView.from, firstView.to, 0.01, 0);
+  fetchWhole().catch(complain);
   showSummary(source, state.run);
-  window.addEventListener('hashchange', () => restore().catch(complain));
-  if (!await restore()) tellAll();
+  // Not the present address: that may have been replaced meanwhile.
+  window.addEventListener('hashchange', ({newURL}) => restore(newURL).catch(complain));
+  if (!await restore() && get('data')) tellAll();  // of the whole report
+  else follow();
+  if (get('data') || source.isPair || source.grows || state.run.stored > mostToJudge) return;
+  source.ask('findings').then(answer => showFindings(answer, showFinding)).catch(complain);
 }
 
 // Reads the run. Two are aligned where the address says so.
@@ -139,7 +172,7 @@ export async function open() {
 // Shows the run, and what comes of it as it grows.
 export function showRun() {
   const {run} = state;
-  follow();
+  growing();
   if (run.records > 0) return begin();
   panel('Nothing to draw', [`No record of this run has a time${source.grows ? ' yet' : ''}.`, ...run.notes].map(text => make('p', text)));
   showSummary(source, run);

@@ -28,7 +28,8 @@ class ServerSource {
     return (await this.details({track, row, item: item + by})).place;
   }
   statistics(from, to) { return this.ask('statistics', {from, to}); }
-  search(text, after) { return this.ask('search', {text, after}); }
+  gaps(from, to) { return this.ask('gaps', {from, to}); }
+  search(wanted, after) { return this.ask('search', {...wanted, after}); }
   stops() { return this.ask('stops'); }
   sql(text, signal) { return this.ask('sql', {text}, 0, signal); }
   begin(name, nth) { return this.ask('begin', {name, nth}); }
@@ -41,6 +42,7 @@ class Runs {
   constructor(first) {
     this.sources = [first];
     this.shifts = [0];
+    /** @type {Promise<any>} */ this.asked = Promise.resolve();
   }
 
   get data() { return this.sources[0].data; }
@@ -81,7 +83,7 @@ class Runs {
       records: this.runs.reduce((sum, run) => sum + run.records, 0),
       stored: this.runs.reduce((sum, run) => sum + run.stored, 0),
       tracks: this.runs.flatMap((run, i) => run.tracks.map(track => ({...track, run: i}))),
-      account: this.isPair ? null : this.runs[0].account,
+      account: this.isPair ? null : this.runs[0].account, runs: this.runs.length,
       losses: named('losses'), untimed: this.runs.map(run => run.untimed), notes: named('notes'),
     };
   }
@@ -115,9 +117,38 @@ class Runs {
   }
 
   names(ids) { return this.sources[0].names(ids); }
-  // A question that the run's file answers.
-  ask(question, run = 0, words = {}) { return this.sources[run].ask(question, words, 0); }
-  sql(text, run, signal) { return this.sources[run].sql(text, signal); }
+
+  // The bytes of copies and sets, by "track.row.item"; 0: not known.
+  /** @returns {Promise<[string, number][]>} */
+  async sizes(places) {
+    if (this.data) return places.map(place => [place, 0]);
+    const found = await Promise.all(this.sources.map(async (source, i) => {
+      const base = this.bases[i], own = places.filter(place => this.runOf(parseInt(place)) === i);
+      if (own.length === 0) return [];
+      const words = own.map(place => place.replace(/^\d+/, track => `${track - base}`)).join();
+      const {sizes} = await this.ask('sizes', i, {places: words});
+      return own.map((place, at) => /** @type {[string, number]} */ ([place, sizes[at] ?? 0]));
+    }));
+    return found.flat();
+  }
+
+  // What the run's file answers, one after the other: a later question ends an earlier one, and so do details.
+  inTurn(ask) {
+    const answer = this.asked.then(ask);
+    this.asked = answer.catch(() => {});
+    return answer;
+  }
+  ask(question, run = 0, words = {}) {
+    return this.inTurn(async () => {
+      for (let tries = 0; tries < 5; ++tries) {
+        const found = await this.sources[run].ask(question, words, 0);
+        if (!found.ended) return found;
+        await new Promise(done => setTimeout(done, 500));
+      }
+      throw new Error('other questions came between: ask again');
+    });
+  }
+  sql(text, run, signal) { return this.inTurn(() => this.sources[run].sql(text, signal)); }
   statistics(from, to) { return this.sources[0].statistics(from, to); }
   differences(from, to) { return this.sources[0].differences(from, to, this.shifts[1]); }
 
@@ -135,22 +166,31 @@ class Runs {
     return this.moved(await this.sources[i].step({...place, track: place.track - this.bases[i]}, by), i);
   }
 
-  async search(text, after) {
-    const all = await Promise.all(this.sources.map((source, i) => source.search(text, after - this.shifts[i])));
+  // `wanted`: the `text` of a search or a `name` by number, and `back` where the last before a time is wanted.
+  async search(wanted, after) {
+    const all = await Promise.all(this.sources.map((source, i) => source.search(wanted, after - this.shifts[i])));
     const found = all.map((each, i) => each.next ? {...each, next: this.moved(each.next, i)} : each);
-    const count = found.reduce((sum, each) => sum + each.count, 0);
+    const count = found.reduce((sum, each) => sum + each.count, 0), names = new Map();
+    for (const [name, number] of found.flatMap(each => each.names)) names.set(name, (names.get(name) ?? 0) + number);
     const behind = found.filter(each => each.next && !each.around), some = behind.length ? behind : found.filter(each => each.next);
-    const [first] = some.sort((a, b) => a.next.begin - b.next.begin);
-    return {count, around: behind.length === 0, atLeast: found.some(each => each.atLeast), next: first?.next};
+    const [first] = some.sort((a, b) => (a.next.begin - b.next.begin) * (wanted.back ? -1 : 1));
+    return {count, names, around: behind.length === 0, atLeast: found.some(each => each.atLeast), next: first?.next};
+  }
+
+  // The longest times without GPU work in a window.
+  async gaps(from, to) {
+    const all = await Promise.all(this.sources.map((source, i) => source.gaps(from - this.shifts[i], to - this.shifts[i])));
+    return all.flatMap(({gaps}, run) => gaps.map(gap => ({...gap, at: gap.at + this.shifts[run], run})));
   }
 
   async stops() {
     const all = await Promise.all(this.sources.map(source => source.stops()));
     const joined = kind => all.flatMap((stops, i) => stops[kind].map(stop => ({
       ...stop, at: stop.at + this.shifts[i], track: stop.track < 0 ? -1 : stop.track + this.bases[i],
-      median: stops.median_step, run: this.isPair ? this.titles[i] : '',
+      median: stops.median_step, of: this.isPair ? this.titles[i] : '',
     }))).sort((a, b) => b.time - a.time);
-    return {gaps: joined('gaps'), steps: joined('steps'), losses: joined('losses')};
+    const first = all.flatMap(({first_view: {from, to}}, i) => this.runs[i].records ? [[from + this.shifts[i], to + this.shifts[i]]] : []);
+    return {firstView: {from: Math.min(...first.map(([from]) => from)), to: Math.max(...first.map(([, to]) => to))}, gaps: joined('gaps'), steps: joined('steps'), losses: joined('losses')};
   }
 }
 

@@ -1,6 +1,6 @@
 // @ts-check
 // SQL queries, which the server answers, and their rows.
-import {count, time} from './format.js';
+import {count, csvOf, quoted, time} from './format.js';
 import {button, make} from './panel.js';
 import {get} from './state.js';
 
@@ -40,14 +40,12 @@ function wholeNumber(cell) {
   return /^-?\d+$/.test(text) ? BigInt(text) : null;
 }
 
-function csv(columns, rows) {
-  const field = cell => isNumber(cell) || cell === null ? textOf(cell) : `"${textOf(cell).replaceAll('"', '""')}"`;
-  return [columns, ...rows].map(row => `${row.map(field).join()}\n`).join('');
-}
+const csvCell = cell => isNumber(cell) || cell === null ? textOf(cell) : quoted(textOf(cell));
 
 export class Questions {
-  // `go(at, length)` shows a time in the picture; `within()` returns its first and last time.
-  constructor(source, go, within) {
+  // `go(at, length)` shows a time in the picture; `within()` returns its first and last time; `close()` closes
+  // the tab.
+  constructor(source, go, within, close) {
     this.source = source;
     this.go = go;
     this.within = within;
@@ -70,14 +68,7 @@ export class Questions {
       if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) this.ask();
     });
     get('copy').addEventListener('click', () => this.copy());
-    get('close').addEventListener('click', () => this.toggle(false));
-    get('ask').addEventListener('click', () => this.toggle());
-  }
-
-  toggle(open = get('sql').hidden) {
-    get('sql').hidden = !open;
-    get('ask').setAttribute('aria-expanded', open);
-    get(open ? 'statement' : 'canvas').focus();
+    get('close').addEventListener('click', close);
   }
 
   // A new query ends the previous one.
@@ -158,7 +149,7 @@ export class Questions {
 
   async copy() {
     try {
-      await navigator.clipboard.writeText(csv(this.answer.columns, this.answer.rows));
+      await navigator.clipboard.writeText(csvOf(this.answer.columns, this.answer.rows, csvCell));
       this.say('copied');
     } catch (error) {
       this.say(error.message);

@@ -5,9 +5,11 @@
  *  @typedef {{from: number, to: number}} Span
  *  @typedef {{track: number, row: number, item: number, begin: number, end: number, arrows?: any[]}} Place a record, or the
  *    first of a bucket; `arrows`: from arrowsOf() of links.js
- *  @typedef {{top: number, height: number, track: number, row?: number, label?: string, noun?: string, kind?: string, group?: string,
- *    key?: string, heading?: boolean, closed?: boolean, counter?: boolean, unit?: string, least?: () => number,
- *    most?: () => number}} Item a line of the layout: the head of a group (track -1), a row of records or a counter */
+ *  @typedef {{top: number, height: number, track: number, row?: number, label?: string, noun?: string, kind?: string,
+ *    group?: string, key?: string, heading?: boolean, closed?: boolean, counter?: boolean, unit?: string, least?: () => number,
+ *    most?: () => number, busy?: boolean, device?: number, run?: number, tracks?: number[], kinds?: Map<number, string>}} Item
+ *    a line of the layout: a row of records or a counter, or with track -1 the head of a group or what a GPU did; the last two
+ *    show the shares of `tracks` */
 
 // A class, because TypeScript accepts any property of a plain object. A comment names the module that writes what follows;
 // run.js also clears or renumbers it where an alignment or a newer reading changes times or tracks.
@@ -23,22 +25,35 @@ export const state = new class {
   /** @type {Map<number, Tile>} */ tiles = new Map();
   /** @type {Map<number, Tile>} */ whole = new Map();
   /** @type {Map<number, number[]>} */ ranges = new Map();
-  // timeline.js: short and full names and colors by number, those to be fetched, and whether some are under way
+  // wanted.js: short and full names and colors by number, and bytes of copies by place
   /** @type {Map<number, string[]>} */ names = new Map();
-  /** @type {Set<number>} */ wantedNames = new Set();
-  naming = false;
-  // choose.js: what is selected (input.js drags ranges), which groups are closed, and whether a key is being answered
+  /** @type {Map<string, number>} */ sizes = new Map();
+  // wanted.js: times without GPU work that are drawn, and the window that they were asked for
+  /** @type {any[]} */ gaps = [];
+  /** @type {Span} */ gapsOf = {from: 0, to: 0};
+  // choose.js: what is selected (input.js drags ranges), which groups are closed, which minor ones were
+  // ever laid out, and whether a key is being answered
   /** @type {{range: Span, selected: Place}} */ marks = {range: null, selected: null};
   /** @type {Set<string>} */ closed = new Set();
+  /** @type {Set<string>} */ known = new Set();
   walking = false;
+  // choose.js: the names whose records are marked, as searched for or chosen by number
+  /** @type {{names: Set<number>, text: string, name?: number}} */ marked = null;
+  // notes.js
+  /** @type {{at: number, text: string}[]} */ notes = [];
+  // tabs.js: the open tab; empty: none
+  tab = '';
 }();
 
 export const get = /** @type {(id: string) => any} */ (id => document.getElementById(id));
 
 export function remember() {
   if (location.protocol === 'about:') return;  // a frame in a notebook, which has no address
-  const {view, marks: {selected}, aligned: {name, nth}} = state, text = get('text').value;
+  const {view, marks: {selected}, marked, aligned: {name, nth}, notes, tab} = state, text = get('text').value;
+  const theme = document.documentElement.style.colorScheme;
   const words = {from: Math.round(view.from), to: Math.round(view.to), ...text && {text}, ...name && {name, nth},
-                 ...selected && {at: [selected.track, selected.row, selected.item].join()}};
+                 ...selected && {at: [selected.track, selected.row, selected.item].join()},
+                 ...marked?.name !== undefined && {mark: marked.name}, ...tab && {tab}, ...theme && {theme},
+                 ...notes.length && {notes: JSON.stringify(notes.map(({at, text}) => [Math.round(at), text]))}};
   history.replaceState(null, '', `#${new URLSearchParams(/** @type {any} */ (words))}`);
 }

@@ -1,76 +1,119 @@
 // @ts-check
 // The timeline: which window, rows and tiles are drawn, and what is drawn where.
 import {moment, time} from './format.js';
-import {Painter, counterHeight, groupHeight, rowHeight, ruler} from './draw.js';
+import {Painter, counterHeight, groupHeight, rowHeight, ruler, tallestRow} from './draw.js';
+import {Minimap} from './map.js';
 import {lowerBound} from './tiles.js';
 import {source} from './source.js';
 import {get, remember, state} from './state.js';
+import {busyColor} from './palette.js';
+import {fetchWanted, labelOf, nameOf} from './wanted.js';
 
 export const painter = new Painter(get('canvas'));
+const map = new Minimap(get('map'), get('frame'), painter, name => busyColor('stream', nameOf(name)[2]), (from, to) => show(from, to));
 
-export function nameOf(id) {
-  const known = state.names.get(id);
-  if (known) return known;
-  state.wantedNames.add(id);
-  return ['\u2026', '\u2026', ''];
+// What few people look at is in a group of its own, which is closed at first.
+function minorOf(track) {
+  if (track.kind === 'counter') return track.unit === 'bytes' ? 'memory' : '';
+  return {synchronization: 'synchronizations', overhead: 'overhead'}[track.kind] ?? '';
 }
 
-async function fetchNames() {
-  if (state.naming || state.wantedNames.size === 0) return;
-  const ids = [...state.wantedNames].slice(0, 1000);
-  state.wantedNames.clear();
-  state.naming = true;
-  try {
-    for (const [id, texts] of Object.entries(await source.names(ids))) state.names.set(Number(id), texts);
-  } catch {  // as tiles: they say so
-    await new Promise(done => setTimeout(done, 1000));
-  }
-  state.naming = false;
-  redraw();
-}
-
-// The groups that must be open for a track to be visible: its run, and its path.
+// The groups that must be open for a track to be visible: its run, its path, and if it is minor a group inside that.
 export function groupsOf(track) {
-  return [`${track.run}`, `${track.run} ${track.path.slice(0, -1).join(' \u203a ')}`];
+  const path = `${track.run} ${track.path.slice(0, -1).join(' \u203a ')}`;
+  return [`${track.run}`, path, ...minorOf(track) ? [`${path} minor`] : []];
 }
 
-export function layout() {
-  const {closed, ranges} = state, items = state.items = [];
-  let top = 0, group = null, shownRun = -1;
-  const add = (height, item) => {
-    items.push({top, height, ...item});
-    top += height;
-  };
-  const head = (key, text, heading) => add(groupHeight, {group: text, key, heading, closed: closed.has(key), track: -1});
+// The tracks of each group by key, in order; of the tracks of a run.
+function grouped(run) {
+  /** @type {Map<string, number[]>} */ const groups = new Map();
   state.run.tracks.forEach((track, number) => {
-    if (source.isPair && track.run !== shownRun) {
-      shownRun = track.run;
-      head(`${shownRun}`, source.titles[shownRun], true);
-    }
-    const [ofRun, key] = groupsOf(track);
-    if (closed.has(ofRun)) return;
-    if (key !== group) {
-      group = key;
-      head(key, track.path.slice(0, -1).join(' \u203a '), false);
-    }
-    if (closed.has(key)) return;
-    const label = track.path.at(-1);
-    if (track.kind === 'counter') {
-      const range = () => ranges.get(number) ?? [0, 1];
-      return add(counterHeight, {label, track: number, row: 0, counter: true, unit: track.unit,
-                                 least: () => range()[0], most: () => range()[1]});
-    }
-    for (let row = 0; row < track.rows; ++row) {
-      add(rowHeight, {label: row === 0 ? label : '', track: number, row, noun: track.noun, kind: track.kind});
-    }
+    if (track.run !== run) return;
+    const key = groupsOf(track)[1], own = groupsOf(track).at(-1);
+    for (const each of [key, own]) if (!groups.has(each)) groups.set(each, []);
+    groups.get(own).push(number);
   });
-  get('height').style.height = `${top + ruler}px`;
+  return groups;
+}
+
+// What a group shows while it is closed: the shares of its streams; if it has none, of its ranges, or else of what it has.
+function summary(tracks) {
+  const kindOf = number => state.run.tracks[number].kind;
+  const kind = ['stream', 'range', 'api', 'synchronization', 'overhead'].find(each => tracks.some(number => kindOf(number) === each));
+  const some = tracks.filter(number => kindOf(number) === kind);
+  return {tracks: some, kinds: new Map(some.map(number => [number, kind]))};
+}
+
+class Lines {
+  constructor(high) {
+    this.high = high;
+    this.top = 0;
+    /** @type {import('./state.js').Item[]} */ this.items = [];
+  }
+  add(height, item) {
+    this.items.push({top: this.top, height, track: -1, ...item});
+    this.top += height;
+  }
+  head(key, text, heading, tracks = []) {
+    const closed = state.closed.has(key);
+    this.add(groupHeight, {group: text, key, heading, closed, ...closed && tracks.length > 0 && summary(tracks)});
+    return closed;
+  }
+  gpu(run, device) {
+    const tracks = state.run.tracks.flatMap((track, i) => track.run === run && track.device === device && track.kind === 'stream' ? [i] : []);
+    if (tracks.length > 0) this.add(2 * this.high, {label: 'GPU busy', busy: true, run, device, ...summary(tracks)});
+  }
+  track(number) {
+    const {path, kind, unit, rows, noun} = state.run.tracks[number], label = path.at(-1);
+    if (kind === 'counter') {
+      const range = () => state.ranges.get(number) ?? [0, 1];
+      return this.add(counterHeight, {label, track: number, row: 0, counter: true, unit, least: () => range()[0], most: () => range()[1]});
+    }
+    for (let row = 0; row < rows; ++row) this.add(this.high, {label: row === 0 ? label : '', track: number, row, noun, kind});
+  }
+}
+
+function linesOf(high) {
+  const lines = new Lines(high), {tracks, runs} = state.run, shownGpus = new Set();
+  for (let run = 0; run < runs; ++run) {
+    if (source.isPair && lines.head(`${run}`, source.titles[run], true)) continue;
+    let closed = false;
+    for (const [key, members] of grouped(run)) {
+      const minor = key.endsWith(' minor');
+      if (minor && closed) continue;
+      const of = minor ? [...new Set(members.map(number => minorOf(tracks[number])))].join(', ') : key.slice(key.indexOf(' ') + 1);
+      const isClosed = lines.head(key, of, false, members);
+      if (!minor) closed = isClosed;
+      if (isClosed) continue;
+      for (const number of members) {
+        const {device, kind} = tracks[number], gpu = `${run} ${device}`;
+        if (kind === 'stream' && !shownGpus.has(gpu)) lines.gpu(run, device);
+        if (kind === 'stream') shownGpus.add(gpu);
+        lines.track(number);
+      }
+    }
+  }
+  return lines;
+}
+
+// Rows share the height that is left, in steps of 4 pixels, which the hatching needs to look alike.
+export function layout() {
+  for (const track of state.run.tracks) {
+    const minor = groupsOf(track)[2];
+    if (minor && !state.known.has(minor)) state.closed.add(minor);
+    if (minor) state.known.add(minor);
+  }
+  const room = painter.height / painter.ratio - ruler;
+  let high = tallestRow, lines = linesOf(high);
+  while (lines.top > room && high > rowHeight) lines = linesOf(high -= 4);
+  state.items = lines.items;
+  get('height').style.height = `${lines.top + ruler}px`;
 }
 
 function visibleTracks() {
   const scroll = get('scroll').scrollTop, height = painter.height / painter.ratio;
-  const shown = state.items.filter(item => item.track >= 0 && item.top + item.height > scroll - height && item.top < scroll + 2 * height);
-  return [...new Set(shown.map(item => item.track))].slice(0, 512);
+  const shown = state.items.filter(item => (item.track >= 0 || item.tracks) && item.top + item.height > scroll - height && item.top < scroll + 2 * height);
+  return [...new Set(shown.flatMap(item => item.tracks ?? [item.track]))].slice(0, 512);
 }
 
 function pixels() { return Math.max(1, painter.width - Math.round(painter.labels * painter.ratio)); }
@@ -102,11 +145,27 @@ async function ask() {
       if (run.tracks[track].kind === 'counter') widen(track, tile.points);
     }
     get('status').textContent = state.standing;
+    get('lost').hidden = true;
   } catch (error) {
-    if (!error.grown) get('status').textContent = `${error.message}. Is gpuprof view still running?`;
+    get('lost').hidden = Boolean(error.grown);
+    get('lost').textContent = `No answer (${error.message}). Is gpuprof view still running?`;
     await new Promise(done => setTimeout(done, 1000));
   }
   state.asking = false;
+  redraw();
+}
+
+// Pictures of the whole run: for the strip of it, and for what a newer tile does not cover.
+export async function fetchWhole() {
+  const {run, whole} = state, tracks = run.tracks.map((_, i) => i).slice(0, 512), {shifts, version} = source;
+  if (tracks.length === 0 || run.records === 0) return;
+  const from = Math.floor(run.begin), to = Math.max(from + 1, Math.ceil(run.end));
+  const answer = await source.tiles(tracks, from, to, 1200, {from, to});
+  if (shifts !== source.shifts || version !== source.version) return;
+  for (const [track, tile] of answer) {
+    whole.set(track, tile);
+    if (run.tracks[track].kind === 'counter') widen(track, tile.points);
+  }
   redraw();
 }
 
@@ -131,12 +190,14 @@ export function redraw() {
   requestAnimationFrame(() => {
     const {view, items, tiles, marks} = state;
     state.drawn = false;
-    painter.draw(view, items, get('scroll').scrollTop, tilesOf, nameOf, marks);
+    const {gaps, notes, marked} = state, naming = {nameOf, labelOf, marked: marked?.names};
+    painter.draw(view, items, get('scroll').scrollTop, tilesOf, naming, {...marks, gaps, notes});
     const step = (view.to - view.from) / 1000;
     get('window').textContent = `${moment(view.from, step)} to ${moment(view.to, step)}: ${time(view.to - view.from)}`;
     if (!document.body.dataset.drawn && tiles.size > 0) document.body.dataset.drawn = 'yes';
+    map.draw();
     ask();
-    fetchNames();
+    fetchWanted(redraw);
   });
 }
 
@@ -147,6 +208,7 @@ export function show(from, to) {
   state.view = {from, to: from + span};
   clearTimeout(state.remembering);
   state.remembering = setTimeout(remember, 200);
+  document.dispatchEvent(new Event('viewmove'));
   redraw();
 }
 
@@ -188,7 +250,7 @@ export function itemOf({track, row}) { return state.items.find(each => each.trac
 // The piece drawn at a point: a record, a bucket or a counter's value.
 export function pieceAt(x, y) {
   const item = x >= painter.labels && y >= ruler ? itemAt(y) : null;
-  if (!item || item.group) return null;
+  if (!item || item.track < 0) return null;
   const tile = tilesOf(item.track).at(-1);
   if (!tile) return null;
   const at = tile.pixel(timeAt(x)), slack = tile.pixel(timeAt(x + 2)) - at;
@@ -202,6 +264,14 @@ export function pieceAt(x, y) {
   const i = lowerBound(row.end, at - slack);
   if (i === row.length || row.x[i] > at + slack) return null;
   return {item, tile, row, i};
+}
+
+// The time without GPU work at a point of a GPU's row.
+export function gapAt(x, y) {
+  const item = x >= painter.labels && y >= ruler ? itemAt(y) : null;
+  if (!item?.busy) return null;
+  const at = timeAt(x), isThere = gap => gap.device === item.device && gap.run === item.run && gap.at <= at && at < gap.at + gap.time;
+  return state.gaps.find(isThere) ?? null;
 }
 
 export function scrollTo(place) {

@@ -89,6 +89,7 @@ std::string run_answer(const Model& model, const RunPart& part, std::string_view
     tracks.push_back({{"kind", name_of(track.kind)},
                       {"noun", noun_of(track.kind)},
                       {"path", std::move(path)},
+                      {"device", track.device},
                       {"rows", track.rows.size()},
                       {"records", track.records},
                       {"unit", shortened(track.counter.unit, longest)}});
@@ -184,7 +185,8 @@ std::string statistics_answer(const Model& model, const Window& window, const St
     const std::size_t names = counts.value(kind, std::size_t{0});
     counts[kind] = names + 1;
     if (names >= most) continue;
-    work[kind].push_back({{"name", valid_utf8(model.names[each.name].text)},
+    work[kind].push_back({{"id", each.name},
+                          {"name", valid_utf8(model.names[each.name].text)},
                           {"label", valid_utf8(model.names[each.name].label)},
                           {"color", color_of(model.names[each.name])},
                           {"count", each.count},
@@ -212,7 +214,9 @@ json place_of(const Model& model, const Place& place, const Item& item) {
 }  // namespace
 
 std::string found_answer(const Model& model, const Found& found) {
-  json answer = {{"count", found.count}, {"around", found.around}};
+  json names = json::array();
+  for (const auto& [name, count] : found.names) names.push_back({name, count});
+  json answer = {{"count", found.count}, {"around", found.around}, {"names", std::move(names)}};
   if (found.next) {
     if (const auto item = item_at(model, *found.next)) {
       answer["next"] = place_of(model, *found.next, *item);
@@ -260,37 +264,66 @@ std::string occurrence_answer(const Model& model, const Occurrence& found) {
   return json_text(answer);
 }
 
+namespace {
+
+constexpr std::size_t longest_stop_name = 400;
+
+// The first track of the device; -1: it has none.
+std::int64_t track_of(const Model& model, std::int64_t device) {
+  const auto found = std::ranges::find(model.tracks, device, &Track::device);
+  return found == model.tracks.end() ? -1 : found - model.tracks.begin();
+}
+
+json gap_json(const Model& model, const Gap& gap) {
+  json host = json::array();
+  for (const HostPart& part : gap.host) {
+    host.push_back({shortened(part.name, longest_stop_name), part.time});
+  }
+  return {{"at", gap.begin},
+          {"time", gap.time},
+          {"track", track_of(model, gap.device)},
+          {"device", gap.device},
+          {"cause", gap.cause()},
+          {"behind", shortened(gap.behind, longest_stop_name)},
+          {"host", std::move(host)}};
+}
+
+}  // namespace
+
+std::string gaps_answer(const Model& model, const Stops& stops, const Window& window,
+                        std::size_t most) {
+  json gaps = json::array();
+  for (const Gap& gap : stops.gaps) {
+    const std::int64_t begin = saturating_add(gap.begin, model.zero);
+    if (begin >= window.to || saturating_add(begin, gap.time) <= window.from) continue;
+    if (gaps.size() == most) break;
+    gaps.push_back(gap_json(model, gap));
+  }
+  return json_text({{"gaps", std::move(gaps)}});
+}
+
 std::string stops_answer(const Model& model, const Stops& stops) {
-  constexpr std::size_t longest = 400;  // of a name
-  const auto track_of = [&](std::int64_t device) -> std::int64_t {
-    const auto found = std::ranges::find(model.tracks, device, &Track::device);
-    return found == model.tracks.end() ? -1 : found - model.tracks.begin();
-  };
   json gaps = json::array(), steps = json::array(), losses = json::array();
   for (const Gap& gap : stops.gaps) {
-    json host = json::array();
-    for (const HostPart& part : gap.host) {
-      host.push_back({shortened(part.name, longest), part.time});
-    }
-    gaps.push_back({{"at", gap.begin},
-                    {"time", gap.time},
-                    {"track", track_of(gap.device)},
-                    {"behind", shortened(gap.behind, longest)},
-                    {"host", std::move(host)}});
+    if (gaps.size() == most_stops) break;
+    gaps.push_back(gap_json(model, gap));
   }
   for (const Step& step : stops.steps) {
     steps.push_back({{"at", step.begin},
                      {"time", step.time},
                      {"track", step.track},
-                     {"name", shortened(step.name, longest)}});
+                     {"name", shortened(step.name, longest_stop_name)}});
   }
   for (const TimedLoss& loss : stops.losses) {
     losses.push_back({{"at", loss.begin},
                       {"time", loss.time},
-                      {"track", track_of(loss.device)},
+                      {"track", track_of(model, loss.device)},
                       {"text", loss.text}});
   }
-  return json_text({{"gaps", std::move(gaps)},
+  return json_text({{"first_view",
+                     {{"from", saturating_subtract(stops.first_view.from, model.zero)},
+                      {"to", saturating_subtract(stops.first_view.to, model.zero)}}},
+                    {"gaps", std::move(gaps)},
                     {"steps", std::move(steps)},
                     {"median_step", stops.median_step},
                     {"losses", std::move(losses)}});

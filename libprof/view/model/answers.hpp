@@ -37,9 +37,12 @@ std::string tiles_answer(const Model& model, std::span<const std::uint32_t> trac
 std::string names_answer(const Model& model, std::span<const std::uint32_t> names);
 std::string statistics_answer(const Model& model, const Window& window,
                               const Statistics& statistics, std::size_t most);
-// Gaps and losses also have the first track of their device; steps, the track of their range; -1:
-// none.
+// Of each kind the most_stops longest. Gaps and losses also have the first track of their device;
+// steps, the track of their range; -1: none.
 std::string stops_answer(const Model& model, const Stops& stops);
+// The longest gaps that reach into the window.
+std::string gaps_answer(const Model& model, const Stops& stops, const Window& window,
+                        std::size_t most);
 // Compares the GPU work in windows of two runs; the second model includes the names of both.
 // `lasted`: the part of its window during which each run existed.
 std::string differences_answer(const Model& first, Window in_first, const Model& second,

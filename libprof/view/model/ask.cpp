@@ -207,27 +207,34 @@ Statistics statistics(const Model& model, std::int64_t from, std::int64_t to) {
 
 namespace {
 
-// The number of records with a matching name, if the run's statistics have it.
-std::optional<std::int64_t> known_count(const Model& model, const std::vector<bool>& matches) {
-  if (!model.whole) return std::nullopt;
-  std::int64_t count = 0;
-  for (const Statistics::Work& work : model.whole->work) {
-    if (matches[work.name]) count += work.count;
+// The number of records by name. The run's statistics have it, if they are stored.
+std::vector<std::int64_t> counts_by_name(const Model& model) {
+  std::vector<std::int64_t> counts(model.names.size());
+  if (model.whole) {
+    for (const Statistics::Work& work : model.whole->work) counts[work.name] += work.count;
+    return counts;
   }
-  return count;
-}
-
-std::int64_t count_of(const Model& model, const std::vector<bool>& matches) {
-  if (const auto known = known_count(model, matches)) return *known;
-  std::int64_t count = 0;
   for (const Track& track : model.tracks) {
     for (const auto& row : track.rows) {
       row->visit({0, row->size()}, [&](const Part& part, std::size_t) {
-        for (const std::uint32_t name : part.names) count += matches[name];
+        for (const std::uint32_t name : part.names) ++counts[name];
       });
     }
   }
-  return count;
+  return counts;
+}
+
+// The matching names that have records, most first.
+void count_found(const Model& model, const std::vector<bool>& matches, Found& found) {
+  const std::vector<std::int64_t> counts = counts_by_name(model);
+  for (std::uint32_t name = 0; name < counts.size(); ++name) {
+    if (!matches[name] || counts[name] == 0) continue;
+    found.count += counts[name];
+    found.names.emplace_back(name, counts[name]);
+  }
+  std::ranges::stable_sort(found.names, std::greater{},
+                           [](const auto& each) { return each.second; });
+  if (found.names.size() > most_found_names) found.names.resize(most_found_names);
 }
 
 bool may_match(const Model& model, TrackKind kind, const std::vector<bool>& matches) {
@@ -266,18 +273,59 @@ std::optional<Place> find_next(const Model& model, const std::vector<bool>& matc
   return next;
 }
 
+// The last matching record of a row that begins before that time.
+std::optional<std::size_t> last_before(const TrackRow& row, const std::vector<bool>& matches,
+                                       std::int64_t before) {
+  constexpr std::size_t at_once = 4096;
+  std::optional<std::size_t> last;
+  for (std::size_t end = row.within(INT64_MIN, before).end; end > 0 && !last;) {
+    const std::size_t first = end - std::min(end, at_once);
+    row.visit({first, end}, [&](const Part& part, std::size_t at) {
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        if (part.times.begin[i] < before && matches[part.names[i]]) last = at + i;
+      }
+    });
+    end = first;
+  }
+  return last;
+}
+
+// The last matching record that begins before that time.
+std::optional<Place> find_previous(const Model& model, const std::vector<bool>& matches,
+                                   std::int64_t before) {
+  std::optional<Place> previous;
+  std::int64_t previous_begin = INT64_MIN;
+  for (std::size_t t = 0; t < model.tracks.size(); ++t) {
+    if (!may_match(model, model.tracks[t].kind, matches)) continue;
+    const auto& rows = model.tracks[t].rows;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const auto last = last_before(*rows[r], matches, before);
+      if (!last || (previous && rows[r]->begin(*last) <= previous_begin)) continue;
+      previous_begin = rows[r]->begin(*last);
+      previous = {static_cast<std::uint32_t>(t), static_cast<std::uint32_t>(r),
+                  static_cast<std::uint32_t>(*last)};
+    }
+  }
+  return previous;
+}
+
 }  // namespace
 
-Found search(const Model& model, std::string_view text, std::int64_t after) {
-  const std::vector<bool> matches = names_with(model.names, text);
-  Found found{.count = count_of(model, matches), .next = {}};
+Found search(const Model& model, const std::vector<bool>& matches, std::int64_t after, bool back) {
+  Found found;
+  count_found(model, matches, found);
   if (found.count == 0) return found;
-  found.next = find_next(model, matches, after);
+  const auto find = back ? find_previous : find_next;
+  found.next = find(model, matches, after);
   if (!found.next) {
-    found.next = find_next(model, matches, INT64_MIN);
+    found.next = find(model, matches, back ? INT64_MAX : INT64_MIN);
     found.around = found.next.has_value();
   }
   return found;
+}
+
+Found search(const Model& model, std::string_view text, std::int64_t after) {
+  return search(model, names_with(model.names, text), after);
 }
 
 std::optional<Item> item_at(const Model& model, const Place& place) {

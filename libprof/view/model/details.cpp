@@ -13,6 +13,7 @@
 #include "libprof/report/number.hpp"
 #include "libprof/view/model/details.hpp"
 #include "libprof/view/model/labels.hpp"
+#include "libprof/view/model/others.hpp"
 #include "libprof/view/model/sections.hpp"
 #include "schema/enums.hpp"
 #include "schema/traits.hpp"
@@ -68,6 +69,9 @@ class Finder {
     if (subject.correlation != 0 && subject.is_work()) add_launch(subject, item);
     if (subject.is_kernel()) add_shape(item, table);
     if (table == "NVTX_RANGE") add_range(item);
+    if (Section others = read_others(model_, place, item); !others.rows.empty()) {
+      sections().push_back(std::move(others));
+    }
     for (const auto& read : all_sections) add_section(subject, read);
     Section all{.title = "All columns", .rows = {}};
     for (int i = 0; i < row.column_count(); ++i) add_column(*info, row, i, all);

@@ -140,12 +140,20 @@ struct Place {
   std::uint32_t track = 0, row = 0, item = 0;
 };
 
-// The result of searching records by name, see names_with(), whose errors it throws.
+// The result of searching records by name.
 struct Found {
   std::int64_t count = 0;
   std::optional<Place> next;  // the first that begins after `after`
   bool around = false;        // none does, so `next` is the first of all
+  // The names with most of them, an index into Model::names each, and how many.
+  std::vector<std::pair<std::uint32_t, std::int64_t>> names;
 };
+inline constexpr std::size_t most_found_names = 1000;
+// By name: whether it is wanted. `back`: `next` is the last that begins before `after`, and around
+// the last of all.
+Found search(const Model& model, const std::vector<bool>& matches, std::int64_t after,
+             bool back = false);
+// See names_with(), whose errors it throws.
 Found search(const Model& model, std::string_view text, std::int64_t after);
 
 // The nth record with exactly that name, counting from 1: among NVTX ranges; if none has it, calls;

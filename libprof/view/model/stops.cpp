@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/view/model/first_view.hpp"
 #include "libprof/view/model/labels.hpp"
 #include "libprof/view/model/reading.hpp"
 #include "schema/traits.hpp"
@@ -12,20 +13,21 @@
 namespace gpuprof::view {
 namespace {
 
+constexpr std::string_view no_call = "no CUDA call";
+
 // The parts of a gap of that length, longest first; they add up to it. `call`: the function that
 // took `in_call` of the gap; empty if unknown.
 std::vector<HostPart> host_parts(std::int64_t length, const std::string& call, std::int64_t in_call,
                                  std::int64_t in_none) {
   in_none = std::clamp<std::int64_t>(in_none, 0, length);
   in_call = call.empty() ? 0 : std::clamp<std::int64_t>(in_call, 0, length - in_none);
-  std::vector<HostPart> parts{
-      {"no CUDA call", in_none}, {call, in_call}, {"other CUDA calls", length - in_none - in_call}};
+  std::vector<HostPart> parts{{std::string(no_call), in_none},
+                              {call, in_call},
+                              {"other CUDA calls", length - in_none - in_call}};
   std::erase_if(parts, [](const HostPart& part) { return part.time == 0; });
   std::ranges::stable_sort(parts, std::greater{}, &HostPart::time);
   return parts;
 }
-
-constexpr int most_stops = 100;  // of each kind
 
 // The track that draws the range.
 std::int64_t track_of_range(const Model& model, std::int64_t begin, std::int64_t id) {
@@ -93,6 +95,11 @@ void find_timed_losses(store::Database& database, const Model& model, const Wind
 
 }  // namespace
 
+std::string_view Gap::cause() const {
+  if (host.empty()) return "unknown";
+  return host.front().name == no_call ? "no-call" : "call";
+}
+
 HostCalls host_calls(reading::Tables& tables, reading::Names& names, const Window& window,
                      std::int64_t most) {
   HostCalls calls;
@@ -149,9 +156,10 @@ std::vector<Gap> longest_gaps(store::Database& database, const Model& model, con
 
 Stops find_stops(store::Database& database, const Model& model, const Window& window) {
   Stops stops;
-  stops.gaps = longest_gaps(database, model, window, most_stops);
+  stops.gaps = longest_gaps(database, model, window, most_read_gaps);
   find_steps(database, model, window, stops);
   find_timed_losses(database, model, window, stops);
+  stops.first_view = find_first_view(database, model, stops);
   return stops;
 }
 

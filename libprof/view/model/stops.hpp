@@ -27,6 +27,9 @@ struct Gap {
   std::int64_t device = 0;
   std::string behind;          // the work that ended it
   std::vector<HostPart> host;  // empty: unknown
+
+  // What took most of it: "call", "no-call" or "unknown".
+  std::string_view cause() const;
 };
 
 // A completed step of the program.
@@ -48,11 +51,14 @@ struct TimedLoss {
 // The longest of each kind, longest first. A file that was never finished has no list of gaps and
 // steps.
 struct Stops {
-  std::vector<Gap> gaps;
+  std::vector<Gap> gaps;  // up to most_read_gaps; of the rest at most most_stops
   std::vector<Step> steps;
   std::int64_t median_step = 0;  // ns, of all steps; for an even number, the lower median
   std::vector<TimedLoss> losses;
+  // What a viewer shows first, on CUPTI's clock: see find_first_view().
+  Window first_view;
 };
+inline constexpr std::size_t most_stops = 100, most_read_gaps = 10'000;
 
 // For each of the `most` longest gaps that reach into the window: the function that took most of
 // it, by correlation id.

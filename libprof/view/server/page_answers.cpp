@@ -3,6 +3,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/view/model/answers.hpp"
+#include "libprof/view/model/name_search.hpp"
 #include "libprof/view/model/stored_row.hpp"
 #include "libprof/view/page/pages.hpp"
 #include "libprof/view/server/server.hpp"
@@ -12,7 +13,8 @@ namespace {
 
 constexpr std::size_t most_numbers = 1024;    // in one list of a request
 constexpr std::int64_t widest_window = 8192;  // pixels
-constexpr std::size_t most_names = 200;       // per kind, in statistics
+constexpr std::size_t most_names = 1000;      // per kind, in statistics
+constexpr std::size_t most_gaps_of_a_window = 300;
 
 Response bad(std::string_view why) { return {.status = 400, .body = error_answer(why)}; }
 
@@ -38,6 +40,28 @@ std::optional<Window> window(const Model& model, const Request& request, std::in
   const Window asked{saturating_add(*from, zero), saturating_add(*to, zero)};
   if (asked.from >= asked.to) return std::nullopt;
   return asked;
+}
+
+// By a part of a name, or by its number.
+Response search_names(const Model& model, const Request& request) {
+  const auto after = request.number("after"), name = request.number("name");
+  if ((request.text("text").empty() && !name) || !after) {
+    return bad("text or name is needed, and after");
+  }
+  try {
+    std::vector<bool> matches(model.names.size());
+    if (!name) {
+      matches = names_with(model.names, request.text("text"));
+    } else if (*name >= 0 && *name < std::ssize(model.names)) {
+      matches[static_cast<std::size_t>(*name)] = true;
+    }
+    const bool back = request.query.contains("back");
+    return {.body = found_answer(model,
+                                 search(model, matches, saturating_add(*after, model.zero), back))};
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::bad_option) throw;
+    return bad(error.what());
+  }
 }
 
 }  // namespace
@@ -66,7 +90,12 @@ Response Answers::api(const Request& request) const {
   if (what == "sql") return rows(run, request);
   if (const Question question = find_question(what)) {
     return {.later = [&run, question, request](const std::function<bool()>& is_over) -> Response {
-      return {.body = run.answer(question, request, is_over)};
+      try {
+        return {.body = run.answer(question, request, is_over)};
+      } catch (const store::DatabaseError& error) {
+        if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
+        return {.body = "{\"ended\":true}"};  // by a later one; the page asks again
+      }
     }};
   }
   const auto version = request.number("version");
@@ -87,22 +116,15 @@ Response Answers::api(const Request& request) const {
     if (!nth) return bad("nth is needed");
     return {.body = occurrence_answer(model, find_occurrence(model, request.text("name"), *nth))};
   }
-  if (what == "search") {
-    const auto after = request.number("after");
-    if (request.text("text").empty() || !after) return bad("text and after are needed");
-    try {
-      const Found found = search(model, request.text("text"), saturating_add(*after, model.zero));
-      return {.body = found_answer(model, found)};
-    } catch (const Error& error) {
-      if (error.exit_code() != ExitCode::bad_option) throw;
-      return bad(error.what());
-    }
-  }
-  if (what != "tiles" && what != "statistics") {
+  if (what == "search") return search_names(model, request);
+  if (what != "tiles" && what != "statistics" && what != "gaps") {
     return {.status = 404, .body = error_answer("there is no such question")};
   }
   const auto asked = window(model, request);
   if (!asked) return bad("from and to are needed, and from before to");
+  if (what == "gaps") {
+    return {.body = gaps_answer(model, run.stops, *asked, most_gaps_of_a_window)};
+  }
   if (what == "statistics") {
     return {.body = statistics_answer(model, *asked, statistics(model, asked->from, asked->to),
                                       most_names)};
