@@ -348,7 +348,7 @@ class InBrowser(test_view.Profiles):
                 page.key("Escape")
                 without = self.arrows(page, (place, launch), "accent")["pixels"]
                 self.assertEqual(self.arrows(page, (place, before), "wait")["pixels"], 0)
-                page.evaluate("document.querySelector('.links').remove()")
+                page.evaluate("document.querySelector('.links')?.remove()")
                 page.evaluate(f"location.hash = '#at={at}'")
                 page.wait("document.querySelector('.links button')")
                 self.assertGreater(
@@ -913,12 +913,12 @@ class InBrowser(test_view.Profiles):
         ]
         with serving(profile, "--no-browser") as server:
             page = self.watched(server.address)
-            page.wait(f"document.querySelectorAll('.findings button').length === {len(expected)}")
+            page.wait(f"document.querySelectorAll('.advice button').length === {len(expected)}")
             titles = page.evaluate(
-                "[...document.querySelectorAll('.findings .cut')].map(each => each.textContent)"
+                "[...document.querySelectorAll('.advice .cut')].map(each => each.textContent)"
             )
             self.assertEqual(titles, [each["title"] for each in expected])
-            page.evaluate("document.querySelector('.findings button').click()")
+            page.evaluate("document.querySelector('.advice button').click()")
             page.wait(
                 f"document.querySelector('#panel h2').textContent === {json.dumps(titles[0])}"
             )

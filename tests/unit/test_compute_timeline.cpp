@@ -158,7 +158,8 @@ void check_equal(const view::Model& read, const view::Model& stored, unsigned se
     };
     const view::Found earlier = back(read), other_earlier = back(stored);
     CHECK(earlier.around == other_earlier.around);
-    REQUIRE(other_earlier.next);
+    REQUIRE(earlier.next.has_value());
+    REQUIRE(other_earlier.next.has_value());
     CHECK(view::item_at(read, *earlier.next)->begin ==
           view::item_at(stored, *other_earlier.next)->begin);
   }

@@ -40,7 +40,7 @@ export function showVerdict(answer, go) {
 // The answer `findings` below it. `go(finding)` shows one.
 export function showFindings({findings}, go) {
   if (findings.length === 0) return;
-  document.getElementById('verdict').append(make('nav', undefined, 'findings', ...findings.map(finding => {
+  document.getElementById('verdict').append(make('nav', undefined, 'advice', ...findings.map(finding => {
     const {title, saving, share: part} = finding;
     const one = button('', () => go(finding), `${title} It saves ${saving}.`);
     one.replaceChildren(make('span', title, 'cut'), make('span', `\u2264 ${share(part, 1)}`, 'key'));

@@ -194,9 +194,31 @@ export function differences(answer, titles, most, whole) {
   const mean = (each, i) => each.count[i] > 0 ? time(Math.round(each.time[i] / each.count[i])) : '\u2013';
   const row = each => [{text: plainName(each.name), title: each.name, color: each.color}, signed(...each.time, time), change(...each.time), both(each.time, time),
                        {text: [0, 1].map(i => mean(each, i)).join(' \u2192 '), value: each.time[1] / each.count[1] || 0}, both(each.count, count)];
-  const rows = [{name: 'all GPU work', ...answer.all}, ...answer.work].map(row);
-  return [...parts, make('h2', 'Differences by kernel'),
-          ...long(['name', 'difference', '%', 'time', 'mean', 'count'], rows, most + 1, answer.names + 1)];
+  const heads = ['name', 'difference', '%', 'time', 'mean', 'count'];
+  const rows = [{name: 'all GPU work', ...answer.all}, ...answer.work].map(row), first = verdictOf(answer, titles);
+  const copy = button('Copy as Markdown', async () => {
+    try {
+      await navigator.clipboard.writeText(markdown(first, heads, rows.slice(0, most + 1)));
+      copy.textContent = 'Copied';
+    } catch (error) {
+      copy.textContent = error.message;
+    }
+  });
+  return [make('p', first), copy, ...parts, make('h2', 'Differences by kernel'), ...long(heads, rows, most + 1, answer.names + 1)];
+}
+
+// How long the GPUs worked in the two runs, and the time from the first work to the last.
+function verdictOf({all, devices: both}, titles) {
+  const spans = both.map(some => some.length ? Math.max(...some.map(({last}) => last)) - Math.min(...some.map(({first}) => first)) : 0);
+  const words = ([from, to]) => `${time(to)} after ${time(from)}${from ? ` (${change(from, to).text || 'the same'})` : ''}`;
+  return `${titles[1]} compared with ${titles[0]}: GPU work took ${words(all.time)}, from the first to the last ${words(spans)}.`;
+}
+
+// Names are text of the file: nothing in them is markup.
+function markdown(first, heads, rows) {
+  const plain = text => text.replaceAll(/[`\n]/g, ' ').replaceAll('|', '\\|'), line = cells => `| ${cells.join(' | ')} |\n`;
+  const lines = rows.map(([{title = '', text}, ...numbers]) => line([`\`${plain(title || text)}\``, ...numbers.map(each => plain(each.text))]));
+  return `${plain(first)}\n\n${line(heads)}${line(heads.map((_, i) => i ? '--:' : '---'))}${lines.join('')}`;
 }
 
 export const keys = [
