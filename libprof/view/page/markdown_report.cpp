@@ -33,7 +33,7 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
   return text;
 }
 
-// The command, or else the file; GPUs, time and number of records.
+// The command, or else the file; GPUs, time, number of records, and what it cost.
 void add_head(std::string& text, const RunSummary& summary) {
   const auto command = std::ranges::find(summary.facts, "command", &Detail::name);
   text += "\n## " + code(summary.title) + "\n\n";
@@ -43,7 +43,10 @@ void add_head(std::string& text, const RunSummary& summary) {
     if (fact.name == "GPU" && ++gpus <= 4) text += code(fact.value) + ", ";
   }
   if (gpus > 4) text += count_of(gpus - 4, "more GPU") + ", ";
-  text += time(summary.window.length()) + ", " + count_of(summary.records, "record") + "\n";
+  text += time(summary.window.length()) + ", " + count_of(summary.records, "record");
+  const auto cost = std::ranges::find(summary.facts, "cost", &Detail::name);
+  if (cost != summary.facts.end()) text += "; cost of the recording: " + code(cost->value, 400);
+  text += '\n';
 }
 
 void add_verdicts(std::string& text, const RunSummary& summary) {
@@ -147,12 +150,6 @@ void add_work(std::string& text, const Model& model, const RunSummary& summary) 
   }
 }
 
-void add_cost(std::string& text, const RunSummary& summary) {
-  const auto cost = std::ranges::find(summary.facts, "cost", &Detail::name);
-  if (cost != summary.facts.end())
-    text += "\nCost of the recording: " + code(cost->value, 400) + "\n";
-}
-
 }  // namespace
 
 std::string markdown_report(const Model& model, const RunSummary& summary) {
@@ -165,7 +162,6 @@ std::string markdown_report(const Model& model, const RunSummary& summary) {
   add_findings(text, summary);
   add_steps(text, summary.steps);
   add_work(text, model, summary);
-  add_cost(text, summary);
   return text;
 }
 
