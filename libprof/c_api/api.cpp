@@ -18,6 +18,7 @@
 #include "libprof/base/letter_case.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/base/utf8.hpp"
+#include "libprof/c_api/account_rows.hpp"
 #include "libprof/c_api/guard.hpp"
 #include "libprof/c_api/known.hpp"
 #include "libprof/c_api/memory_rows.hpp"
@@ -343,6 +344,17 @@ int gpuprof_memory(gpuprof_run* run, const char* request, ArrowArrayStream* stre
     const auto rows = [&](store::Database& database) {
       return with_front(wanted.request,
                         c_api::read_memory(database, wanted, [&] { run->check(); }));
+    };
+    run->stream(rows, stream);
+  });
+}
+
+int gpuprof_accounts(gpuprof_run* run, const char* request, ArrowArrayStream* stream) {
+  *stream = {};
+  return run->guarded([&] {
+    const std::vector<reading::Window> windows = c_api::read_windows(request);
+    const auto rows = [&](store::Database& database) {
+      return c_api::read_accounts(database, windows, [&] { run->check(); });
     };
     run->stream(rows, stream);
   });

@@ -181,6 +181,20 @@ GPUPROF_EXPORT const char* gpuprof_queries(void);
 GPUPROF_EXPORT int gpuprof_memory(gpuprof_run* run, const char* request,
                                   struct ArrowArrayStream* stream);
 
+/* Where the time of each GPU went in each of several windows of time, as `gpuprof account` reports it
+ * for one: steps, for example. `request` is a JSON object:
+ *
+ *   "windows": [[17, 18], [18, 20]]        from <= time < to, ns on CUPTI's clock; in order, not
+ *                                          overlapping, 100,000 at most. The first one's from and
+ *                                          the last one's to may be null: as the run
+ *
+ * The columns are window (its place in the list, from 0), device_id, class, cause, duration (ns) and
+ * intervals, as the view account has them. The durations of a device add up to the window. A device
+ * has rows in every window if the file has GPU work of it. The file is read once. On success the
+ * caller owns *stream. */
+GPUPROF_EXPORT int gpuprof_accounts(gpuprof_run* run, const char* request,
+                                    struct ArrowArrayStream* stream);
+
 /* Concatenates `count` streams of this library that have the same columns. Takes ownership of the
  * streams, even on failure; on success the caller owns *stream. Returns 0; 5 if the columns differ
  * or a stream is not of this library; or 4. May be called from any thread. */

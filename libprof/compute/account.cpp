@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <deque>
 #include <string>
+#include <utility>
 
+#include "libprof/base/error.hpp"
 #include "libprof/compute/call_times.hpp"
 #include "libprof/compute/gpu_work.hpp"
 #include "libprof/read/columns/reader.hpp"
@@ -25,8 +27,10 @@ std::string_view name_of(DeviceTime::Activity activity) {
 // A device in a window, which is open at the sides that are not given.
 class DeviceWindow {
  public:
-  DeviceWindow(std::optional<std::int64_t> from, std::optional<std::int64_t> to)
-      : from_(from), to_(to) {}
+  explicit DeviceWindow(const TimeBounds& bounds) : from_(bounds.from), to_(bounds.to) {}
+
+  bool begins_before(std::int64_t time) const { return !from_ || *from_ < time; }
+  bool ends_by(std::int64_t time) const { return to_ && *to_ <= time; }
 
   void add(GpuWork work, bool communicates) {
     if (from_ && work.end <= *from_) {
@@ -89,6 +93,45 @@ class DeviceWindow {
   std::int64_t edge_gaps_ = 0;
 };
 
+// A device in each of several windows.
+class DeviceWindows {
+ public:
+  explicit DeviceWindows(std::span<const TimeBounds> bounds)
+      : windows_(bounds.begin(), bounds.end()) {}
+
+  // In start order.
+  void add(const GpuWork& work, bool communicates) {
+    // The first work is before, in or after each window; of the later ones, those in it and the
+    // next one after it count.
+    std::size_t last = begun_ ? open_ : windows_.size();
+    begun_ = true;
+    while (open_ < windows_.size() && windows_[open_].ends_by(work.begin)) {
+      windows_[open_++].add(work, communicates);
+    }
+    last = std::max(last, open_);
+    while (last < windows_.size() && windows_[last].begins_before(work.end)) ++last;
+    for (std::size_t i = open_; i < last; ++i) windows_[i].add(work, communicates);
+  }
+
+  // Call when all work is added.
+  void finish(AccountWindow& extent) {
+    for (DeviceWindow& window : windows_) {
+      window.finish(extent);
+      calls_.emplace_back(window.gaps());
+    }
+  }
+
+  const DeviceWindow& window(std::size_t place) const { return windows_[place]; }
+  // The calls in the gaps of that window. Use after finish().
+  HostCalls& calls(std::size_t place) { return calls_[place]; }
+
+ private:
+  std::vector<DeviceWindow> windows_;
+  std::deque<HostCalls> calls_;  // by window
+  std::size_t open_ = 0;         // the windows before it have ended
+  bool begun_ = false;
+};
+
 // Calls visit(call) for all timed calls of the runtime, then of the driver.
 void read_host_calls(store::Snapshot& snapshot, const std::function<void()>& check,
                      const std::function<void(const HostCall&)>& visit) {
@@ -113,6 +156,20 @@ void read_host_calls(store::Snapshot& snapshot, const std::function<void()>& che
   }
 }
 
+// Without negative beginnings, so that no length overflows.
+std::vector<TimeBounds> checked(std::span<const TimeBounds> given) {
+  std::vector<TimeBounds> windows(given.begin(), given.end());
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    auto& [from, to] = windows[i];
+    if (i > 0 && !(from && windows[i - 1].to && *windows[i - 1].to <= *from)) {
+      throw Error("windows of time must be in order and must not overlap", "",
+                  ExitCode::bad_option);
+    }
+    if (from) from = std::max<std::int64_t>(*from, 0);
+  }
+  return windows;
+}
+
 }  // namespace
 
 std::unordered_set<std::int64_t> read_communication(store::Database& database) {
@@ -131,37 +188,50 @@ std::unordered_set<std::int64_t> read_communication(store::Database& database) {
   return ids;
 }
 
-Accounts read_accounts(store::Snapshot& snapshot, std::optional<std::int64_t> from,
-                       std::optional<std::int64_t> to, const std::function<void()>& check) {
-  if (from) from = std::max<std::int64_t>(*from, 0);  // so that no length overflows
+std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const TimeBounds> given,
+                                    const std::function<void()>& check) {
+  const std::vector<TimeBounds> windows = checked(given);
   const auto communication = read_communication(snapshot.database());
-  std::map<std::int64_t, DeviceWindow> devices;
+  std::map<std::int64_t, DeviceWindows> devices;
   read_gpu_work(snapshot, {.visit =
                                [&](const GpuWork& work) {
-                                 devices.try_emplace(work.device, from, to)
+                                 devices.try_emplace(work.device, windows)
                                      .first->second.add(work, communication.contains(work.name));
                                },
                            .restart = [&] { devices.clear(); },
                            .check = check});
-  Accounts accounts;
-  AccountWindow& window = accounts.window;
-  std::deque<HostCalls> hosts;
-  for (auto& [number, device] : devices) {
-    device.finish(window);
-    hosts.emplace_back(device.gaps());
-  }
+  AccountWindow extent;
+  for (auto& [number, device] : devices) device.finish(extent);
+  std::unordered_set<std::int64_t> processes;
   read_host_calls(snapshot, check, [&](const HostCall& call) {
-    window.add(call.begin, call.end);
-    for (HostCalls& host : hosts) host.add(call);
+    extent.add(call.begin, call.end);
+    processes.insert(call.process);
+    const auto first = std::ranges::partition_point(
+        windows, [&](const TimeBounds& each) { return each.to && *each.to <= call.begin; });
+    for (auto each = first; each != windows.end() && !(each->from && *each->from >= call.end);
+         ++each) {
+      const auto place = static_cast<std::size_t>(each - windows.begin());
+      for (auto& [number, device] : devices) device.calls(place).add(call);
+    }
   });
-  window.first = from.value_or(window.first);
-  window.last = to.value_or(window.last);
-  if (window.first >= window.last) return accounts;
-  auto host = hosts.begin();
-  for (auto& [number, device] : devices) {
-    accounts.devices[number] = device.account(*host++, window);
+  std::vector<Accounts> all(windows.size());
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    AccountWindow& window = all[i].window;
+    window.first = windows[i].from.value_or(extent.first);
+    window.last = windows[i].to.value_or(extent.last);
+    if (window.first >= window.last) continue;
+    for (auto& [number, device] : devices) {
+      HostCalls& calls = device.calls(i);
+      for (const std::int64_t process : processes) calls.know(process);
+      all[i].devices[number] = device.window(i).account(calls, window);
+    }
   }
-  return accounts;
+  return all;
+}
+
+Accounts read_accounts(store::Snapshot& snapshot, const TimeBounds& window,
+                       const std::function<void()>& check) {
+  return std::move(read_accounts(snapshot, {&window, 1}, check).front());
 }
 
 void AccountWindow::add(std::int64_t begin, std::int64_t end) {

@@ -53,10 +53,18 @@ struct Accounts {
   std::map<std::int64_t, std::vector<AccountPart>> devices;  // all with timed work in the file
 };
 
-// Accounts for the time from `from` on and before `to`, by default for the run. Reads all GPU work
-// and API calls. `check` is called now and then and may throw.
-Accounts read_accounts(store::Snapshot& snapshot, std::optional<std::int64_t> from,
-                       std::optional<std::int64_t> to, const std::function<void()>& check);
+// The time from `from` on and before `to`, ns on CUPTI's clock; without them, that of the run.
+struct TimeBounds {
+  std::optional<std::int64_t> from = {}, to = {};
+};
+
+// Accounts of these windows, which are in order and do not overlap, or else Error. Reads all GPU
+// work and API calls once. Memory: the gaps of all windows. `check` is called now and then and may
+// throw.
+std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const TimeBounds> windows,
+                                    const std::function<void()>& check);
+Accounts read_accounts(store::Snapshot& snapshot, const TimeBounds& window,
+                       const std::function<void()>& check);
 
 // StringTable ids of the names of kernels that communicate.
 std::unordered_set<std::int64_t> read_communication(store::Database& database);

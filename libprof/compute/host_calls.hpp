@@ -51,6 +51,8 @@ class HostCalls {
 
   // In any order.
   void add(const HostCall& call);
+  // Calls of the process are known, though none may be in a gap.
+  void know(std::int64_t process) { processes_.insert(process); }
   // Indexed like the gaps; nullopt if no call of the gap's process is known. Call once; nothing may
   // be added afterwards.
   std::vector<std::optional<Split>> finish();

@@ -50,7 +50,7 @@ class NearlySorted {
   // Many tables have a few rows, and a sanitizer marks all memory that is reserved.
   void make_room() {
     constexpr std::size_t few = 1024;
-    items_.reserve(items_.empty() ? std::min(few, most_) : most_);
+    items_.reserve(std::min(std::max(few, items_.capacity() * 4), most_));
   }
 
   template <class Visit>

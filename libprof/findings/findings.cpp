@@ -194,7 +194,7 @@ Findings read_findings(store::Database& database, const reading::Moment& from,
   const std::int64_t zero = reading::zero_of_run(tables).value_or(0);
   store::Snapshot snapshot(database);
   const compute::Accounts accounts =
-      compute::read_accounts(snapshot, window.from, window.to, check);
+      compute::read_accounts(snapshot, {window.from, window.to}, check);
   if (accounts.devices.empty()) return {};
   Findings findings = Reading(database, accounts, zero).read(check);
   findings.of_steps = judged.of_steps;

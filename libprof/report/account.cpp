@@ -234,20 +234,29 @@ TimeAccount read_account(store::Database& database, const reading::Moment& from,
 
 TimeAccount read_account(store::Database& database, const reading::Window& window,
                          const std::function<void()>& check) {
+  return std::move(read_accounts(database, {&window, 1}, check).front());
+}
+
+std::vector<TimeAccount> read_accounts(store::Database& database,
+                                       std::span<const reading::Window> windows,
+                                       const std::function<void()>& check) {
+  std::vector<compute::TimeBounds> bounds;
+  for (const reading::Window& window : windows) bounds.push_back({window.from, window.to});
   store::Snapshot snapshot(database);
-  const compute::Accounts accounts =
-      compute::read_accounts(snapshot, window.from, window.to, check);
-  TimeAccount account;
-  if (accounts.devices.empty()) return account;
   reading::Tables tables(database);
-  account.begin =
-      saturating_subtract(accounts.window.first, reading::zero_of_run(tables).value_or(0));
-  account.time = accounts.window.length();
+  const std::int64_t zero = reading::zero_of_run(tables).value_or(0);
   reading::Names names(database, reading::NameStyle::compatible);
-  for (const auto& [id, parts] : accounts.devices) {
-    account.gpus.push_back({.id = id, .name = names.device(id), .rows = rows_of(parts, names)});
+  std::vector<TimeAccount> all;
+  for (const compute::Accounts& found : compute::read_accounts(snapshot, bounds, check)) {
+    TimeAccount& account = all.emplace_back();
+    if (found.devices.empty()) continue;
+    account.begin = saturating_subtract(found.window.first, zero);
+    account.time = found.window.length();
+    for (const auto& [id, parts] : found.devices) {
+      account.gpus.push_back({.id = id, .name = names.device(id), .rows = rows_of(parts, names)});
+    }
   }
-  return account;
+  return all;
 }
 
 std::optional<TimeAccount> stored_account(store::Database& database) {

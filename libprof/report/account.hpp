@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,10 @@ TimeAccount read_account(store::Database& database, const reading::Moment& from,
 // The same for a window on the clock of the records.
 TimeAccount read_account(store::Database& database, const reading::Window& window,
                          const std::function<void()>& check);
+// One for each of several windows, which are in order and do not overlap. The file is read once.
+std::vector<TimeAccount> read_accounts(store::Database& database,
+                                       std::span<const reading::Window> windows,
+                                       const std::function<void()>& check);
 
 // That of the run as it was stored when the run ended, without `begin`; nullopt: the file has none,
 // or a wrong one.

@@ -11,8 +11,13 @@ import re
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, os.path.join(os.environ.get("GPUPROF_BUILD", ""), "share", "gpuprof", "python"))
+
+import gpuprof_cuda  # noqa: E402
 
 GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
@@ -144,6 +149,38 @@ class Account(unittest.TestCase):
                     if begin < end:
                         window = "--from", f"{begin - run.zero}ns", "--to", f"{end - run.zero}ns"
                         self.check(run, self.rows(name, *window), begin, end)
+
+    def test_many_windows_at_once(self):
+        """Through Python: next to each other, apart, in gaps and in the middle of work."""
+        chance = random.Random(35)
+        for name, profile in self.profiles.items():
+            run = Run(profile)
+            edges = [time for row in run.work for time in row[2:4]]
+            times = set(chance.sample(edges, 6)) | {
+                chance.randrange(run.first, run.last) for _ in range(6)
+            }
+            times = sorted(times - {run.first, run.last})
+            windows = [(None, times[0]), *zip(times, times[1:]), (times[-1], None)]
+            del windows[3]
+            with gpuprof_cuda.open(profile) as opened, self.subTest(name):
+                rows = list(opened.accounts(windows).dicts())
+                self.assertEqual({row["window"] for row in rows}, set(range(len(windows))))
+                for place, (begin, end) in enumerate(windows):
+                    begin, end = begin or run.first, end or run.last
+                    mine = [
+                        {
+                            **row,
+                            "duration_ns": row["duration"],
+                            "share": row["duration"] / (end - begin),
+                        }
+                        for row in rows
+                        if row["window"] == place
+                    ]
+                    self.check(run, mine, begin, end)
+                for wrong in ([(5, 5)], [(1, 5), (4, 6)], [(4, 6), (1, 3)], [(None, 5), (None, 6)]):
+                    with self.assertRaises(gpuprof_cuda.QuestionError):
+                        list(opened.accounts(wrong))
+                self.assertEqual(list(opened.accounts([])), [])
 
     def test_half_a_window(self):
         run = Run(self.profiles["vector_add"])

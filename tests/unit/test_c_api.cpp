@@ -51,6 +51,14 @@ class Fixture {
     }
     return drained(stream);
   }
+  std::string accounts(const std::string& request) {
+    ArrowArrayStream stream;
+    if (const int code = gpuprof_accounts(run(), request.c_str(), &stream)) {
+      CHECK(!stream.release);
+      return std::to_string(code) + " " + gpuprof_error(run());
+    }
+    return drained(stream);
+  }
   const std::string& path() const { return path_; }
 
  private:
@@ -183,6 +191,29 @@ TEST_CASE("c_api: where the memory went") {
                                "requested": 9223372036854775807, "address": )";
   CHECK(torch("torch_devices", "", huge + "0}, " + huge + "1}").find("|9223372036854775807|") !=
         std::string::npos);
+}
+
+TEST_CASE("c_api: accounts of windows add up to each, and open ends are those of the run") {
+  Fixture file;
+  file.change(
+      "DELETE FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL WHERE rowid > 1;"
+      "DELETE FROM CUPTI_ACTIVITY_KIND_MEMCPY; DELETE FROM CUPTI_ACTIVITY_KIND_MEMSET;"
+      "DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME; DELETE FROM CUPTI_ACTIVITY_KIND_DRIVER;"
+      "UPDATE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL SET start = 1000, end = 1100, processId = 77");
+  CHECK(file.accounts(R"({"windows": [[null, 1020], [1020, 1050], [1200, 1210]]})") ==
+        "window:l device_id:l class:t cause:t duration:l intervals:l "
+        "0|0|compute|-|20|1 1|0|compute|-|30|1 2|0|after|-|10|1");
+  CHECK(file.accounts(R"({"windows": [[900, 1020]]})")
+            .ends_with("0|0|before|-|100|1 0|0|compute|-|20|1"));
+  CHECK(file.accounts(R"({"windows": []})").starts_with("window:l"));
+  for (const char* wrong :
+       {"{", "7", "{}", R"({"windows": 7})", R"({"windows": [7]})", R"({"windows": [[1]]})",
+        R"({"windows": [[2, 1]]})", R"({"windows": [["1", 2]]})", R"({"windows": [[1, 1.5]]})",
+        R"({"windows": [[1, 3], [2, 4]]})", R"({"windows": [[1, null], [2, 4]]})",
+        R"({"windows": [], "other": 1})"}) {
+    INFO(wrong);
+    CHECK(file.accounts(wrong).starts_with("5 "));
+  }
 }
 
 TEST_CASE("c_api: memory that no record accounts for is named by the longest call meanwhile") {

@@ -101,6 +101,7 @@ def library() -> ctypes.CDLL:
                 ("table", number, run, text, stream),
                 ("sql", number, run, text, stream),
                 ("memory", number, run, text, stream),
+                ("accounts", number, run, text, stream),
                 ("report", number, run, text, text, out),
                 ("join", number, stream, ctypes.c_int64, stream),
             ):
@@ -210,7 +211,7 @@ class Handle:
             return (text.value or b"").decode()
 
     def stream(self, name: str, argument: str) -> _arrow.Stream:
-        """For table, sql and memory."""
+        """For table, sql, memory and accounts."""
         with self._lock:
             stream = _arrow.Stream()
             self._call(name, _for_c(argument.encode()), ctypes.byref(stream.struct))

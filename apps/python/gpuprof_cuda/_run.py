@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from os import PathLike
-    from typing import Any, Literal, Union
+    from typing import Any, Literal, SupportsIndex, Union
 
     from ._html import View
     from ._tables import Tables
@@ -158,6 +158,20 @@ class Run(Tables):
     def queries() -> dict[str, str]:
         """The names that query() accepts, with the question that each one answers."""
         return {each["name"]: each["question"] for each in _named_queries()}
+
+    def accounts(
+        self, windows: Iterable[tuple[SupportsIndex | None, SupportsIndex | None]]
+    ) -> Answer:
+        """Where the time of each GPU went in each of these windows of time, which are in order and do
+        not overlap: [(from, to), ...] in ns, as the column start has them. None as the first `from` or
+        the last `to` is that of the run. The columns are window (its place in the list), device_id,
+        class, cause, duration (ns) and intervals; the view account has the same for the run. The
+        durations of a device add up to the window."""
+        given = [
+            [None if time is None else operator.index(time) for time in pair] for pair in windows
+        ]
+        request = json.dumps({"windows": given})
+        return Answer(lambda: self._only("accounts()").stream("accounts", request), "accounts")
 
     @property
     def memory(self) -> Memory:
