@@ -104,6 +104,15 @@ class Benchmarks(unittest.TestCase):
         self.assertIn("3 % in a kernel of a fifth", said)
         self.assertIn(("5 + 5, one pace, nothing: step called slower", "%"), figures)
 
+    @unittest.skipUnless((SCRIPTS.parent / ".tools/duckdb/unpacked").exists(), "there is no DuckDB")
+    def test_bench_cluster(self):
+        said, figures = self.bench("bench_cluster", "--tables", "--only", "mismatch")
+        self.assertIn("mismatch", said)
+        self.assertEqual(figures["mismatch: right", "sets"]["median"], 1)
+        said, figures = self.bench("bench_cluster", "--speed", "1x20000")
+        self.assertIn("1 ranks x 21000 kernels", said)
+        self.assertIn(("build", "s of CPU"), figures)
+
     def test_bench_intervals(self):
         said, figures = self.bench("bench_intervals", "--intervals", 10000)
         self.assertTrue(said.strip())

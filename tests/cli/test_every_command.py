@@ -42,7 +42,7 @@ WRITES = {
                  ["%profile", "--packet"]],
 }  # fmt: skip
 # Tests of their own start these with ASan.
-ELSEWHERE = {"sample", "listen", "import", "view", "top", "doctor", "bisect"}
+ELSEWHERE = {"sample", "listen", "import", "view", "top", "doctor", "bisect", "cluster"}
 
 
 class EveryCommand(unittest.TestCase):

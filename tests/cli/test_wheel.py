@@ -75,6 +75,7 @@ class Wheel(unittest.TestCase):
         self.assertIn("gpuprof_cuda/lib/gpuprof/libgpuprof.so", names)
         self.assertIn("gpuprof_cuda/py.typed", names)
         self.assertIn("gpuprof/py.typed", names)
+        self.assertIn("gpuprof_cuda/_cluster/command.py", names)
         self.assertEqual([name for name in names if "cupti.so" in name or "nvperf" in name], [])
 
     def test_program_and_package(self):

@@ -21,6 +21,7 @@ namespace gpuprof::app {
   X(gate_command)           \
   X(baseline_command)       \
   X(bisect_command)         \
+  X(cluster_command)        \
   X(memory_command)         \
   X(timeline_command)       \
   X(annotate_command)       \
@@ -64,7 +65,7 @@ const Subcommand* find_subcommand(std::string_view name) {
 
 namespace {
 
-constexpr std::string_view to_come[] = {"attach", "cluster", "merge"};
+constexpr std::string_view to_come[] = {"attach", "merge"};
 
 }  // namespace
 

@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 
     from . import plot
     from ._bench import Bench, bench
+    from ._cluster.api import Cluster, cluster
     from ._measure import Measured, measure
     from ._range import Range, range
 
 __all__ = [
     "Answer",
     "Bench",
+    "Cluster",
     "Error",
     "FileError",
     "Measured",
@@ -42,6 +44,7 @@ __all__ = [
     "Table",
     "Trace",
     "bench",
+    "cluster",
     "measure",
     "open",
     "plot",
@@ -52,6 +55,8 @@ __all__ = [
 _LATER = {
     "Bench": "_bench",
     "bench": "_bench",
+    "Cluster": "_cluster.api",
+    "cluster": "_cluster.api",
     "Measured": "_measure",
     "measure": "_measure",
     "Range": "_range",

@@ -1,0 +1,59 @@
+// gpuprof cluster: many profiles as one store. The Python package does it, with pyarrow, DuckDB and
+// Dask.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "apps/gpuprof/commands.hpp"
+#include "libprof/base/error.hpp"
+#include "libprof/base/installation.hpp"
+
+namespace gpuprof::app {
+namespace {
+
+constexpr std::string_view how_to_get = "pip install 'gpuprof-cuda[cluster]' brings what it needs";
+
+// Unlike `python3 -m`, this imports nothing from the working directory. argv[1] is the folder of
+// the package.
+constexpr const char* start =
+    "import sys; f = sys.argv.pop(1); sys.path[:1] = [] if f in sys.path else [f]; "
+    "from gpuprof_cuda._cluster.command import main; sys.exit(main())";
+
+// Replaces this process, so that signals and the exit code are Python's. Returns only by an Error.
+int run_cluster(const std::vector<std::string>& words) {
+  const std::filesystem::path packages = python_packages();
+  std::error_code error;
+  if (!std::filesystem::exists(packages / "gpuprof_cuda" / "_cluster", error)) {
+    throw Error("gpuprof cluster needs gpuprof's Python package, and " + packages.string() +
+                    " does not have it",
+                std::string(how_to_get), ExitCode::internal);
+  }
+  std::vector<std::string> line{python_of(packages).string(), "-c", start, packages.string()};
+  line.insert(line.end(), words.begin(), words.end());
+  std::vector<char*> arguments;
+  for (std::string& word : line) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  signal(SIGPIPE, SIG_DFL);
+  execvp(arguments[0], arguments.data());
+  throw Error(
+      "gpuprof cluster needs Python, and " + line[0] + " cannot be run: " + std::strerror(errno),
+      std::string(how_to_get), ExitCode::internal);
+}
+
+}  // namespace
+
+extern const Subcommand cluster_command{
+    .name = "cluster",
+    .usage = "build|report ...",
+    .help = "Read the profiles of many ranks as one: who is late, and why",
+    .rare = true,
+    .declare = [](Grammar& grammar) -> std::function<int()> {
+      auto words = std::make_shared<std::vector<std::string>>();
+      grammar.take_all(*words);
+      return [words] { return run_cluster(*words); };
+    },
+};
+
+}  // namespace gpuprof::app

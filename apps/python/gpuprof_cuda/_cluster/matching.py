@@ -1,0 +1,65 @@
+"""Collectives matched between ranks: by communicator, step and place."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Collectives in which nobody can end before all have begun.
+CAUSAL = ("AllReduce", "AllGather", "ReduceScatter", "AlltoAll")
+MOST_MISMATCHES = 100  # that are described
+
+# A place is matched where all ranks of the communicator that recorded the step are, with one operation. A
+# step of a communicator is matched where all its places are: later ones cannot be trusted otherwise.
+_TABLES = """
+CREATE TEMP TABLE members AS
+SELECT communicator, count(DISTINCT rank) AS ranks, bool_and(is_named) AS is_named
+FROM collectives GROUP BY 1;
+CREATE TEMP TABLE common_steps AS
+SELECT step FROM steps WHERE step IS NOT NULL
+GROUP BY 1 HAVING count(DISTINCT rank) = (SELECT count(*) FROM ranks);
+CREATE TEMP TABLE places AS
+SELECT c.communicator, c.step, c.place, count(*) AS ranks, count(DISTINCT c.operation) AS operations
+FROM collectives AS c SEMI JOIN common_steps USING (step)
+WHERE c.place IS NOT NULL GROUP BY 1, 2, 3;
+CREATE TEMP TABLE wrong AS
+SELECT p.communicator, p.step, min(p.place) AS place
+FROM places AS p JOIN members AS m USING (communicator)
+WHERE p.ranks <> m.ranks OR p.operations > 1 GROUP BY 1, 2;
+CREATE TEMP TABLE matched AS
+SELECT c.communicator, c.step, c.place, c.rank, c.operation, c.start, c."end", c.bytes
+FROM collectives AS c JOIN members AS m USING (communicator) SEMI JOIN common_steps USING (step)
+ANTI JOIN wrong USING (communicator, step)
+WHERE c.place IS NOT NULL AND m.ranks > 1;
+"""
+
+
+def match(connection: Any) -> None:
+    """Makes the temporary tables members, common_steps, wrong and matched."""
+    connection.execute(_TABLES)
+
+
+def mismatches(connection: Any) -> tuple[list[dict[str, Any]], int]:
+    """Where ranks called different things, first of each step and communicator; and how many there are."""
+    (count,) = connection.execute("SELECT count(*) FROM wrong").fetchone()
+    found = []
+    for communicator, step, place in connection.execute(
+        "SELECT communicator, step, place FROM wrong ORDER BY step, communicator LIMIT ?",
+        [MOST_MISMATCHES],
+    ).fetchall():
+        called = connection.execute(
+            "SELECT m.rank, min(c.operation) FROM (SELECT DISTINCT rank FROM collectives "
+            "WHERE communicator = $1) AS m LEFT JOIN collectives AS c ON c.rank = m.rank AND "
+            "c.communicator = $1 AND c.step = $2 AND c.place = $3 GROUP BY 1 ORDER BY 1",
+            [communicator, step, place],
+        ).fetchall()
+        by_call: dict[str | None, list[int]] = {}
+        for rank, operation in called:
+            by_call.setdefault(operation, []).append(rank)
+        usual = max(by_call, key=lambda each: (len(by_call[each]), each is not None, each or ""))
+        found.append({"communicator": communicator, "step": step, "place": place, "usual": usual,
+                      "others": [{"operation": operation, "ranks": ranks}
+                                 for operation, ranks in sorted(by_call.items(), key=lambda item: item[1])
+                                 if operation != usual]})  # fmt: skip
+    return found, count

@@ -1,0 +1,111 @@
+"""Collective operations: NCCL's kernels, with the communicator that each is of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from .._library import QuestionError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .._run import Run
+
+COMMUNICATION = "nccl"  # as schema/traits.hpp has it: names of such kernels begin with it
+# In names of kernels, ncclDevKernel_AllReduce_Sum_f32_RING_LL. Those that contain another come first.
+OPERATIONS = ("AllReduce", "ReduceScatter", "AllGather", "AlltoAll", "Broadcast", "Reduce",
+              "SendRecv")  # fmt: skip
+POINT_TO_POINT = ("SendRecv", "Send", "Recv")
+
+# Fields of the payloads of NCCL's NVTX ranges (src/include/nvtx_payload_schemas.h of NCCL).
+_COMMUNICATOR, _BYTES = "NCCL communicator ID", "Message size [bytes]"
+_RANK, _RANKS = "Rank", "No. of ranks"
+_PAYLOADS = """
+SELECT r._id_ AS id, r.processId AS process, n.value AS name, p.field AS field, p.intValue AS value
+FROM NVTX_PAYLOAD AS p
+JOIN NVTX_RANGE AS r ON r.id = p.id AND r.processId = p.processId
+JOIN StringTable AS d ON d._id_ = r.domain
+LEFT JOIN StringTable AS n ON n._id_ = r.name
+WHERE d.value = 'NCCL' AND p.intValue IS NOT NULL
+"""
+
+
+def _payloads(run: Run) -> dict[int, dict[str, Any]]:
+    """By range: its name, and the whole numbers in its payload by field."""
+    found: dict[int, dict[str, Any]] = {}
+    try:
+        for row in run.sql(_PAYLOADS).dicts():
+            found.setdefault(row["id"], {"name": row["name"]})[row["field"]] = row["value"]
+    except QuestionError:  # a file without these tables
+        return {}
+    return found
+
+
+def rank_of_communicators(run: Run) -> tuple[int, int] | None:
+    """The rank that the process has in its largest communicator, and how many that one has."""
+    largest = None
+    for payload in _payloads(run).values():
+        if _RANK in payload and _RANKS in payload and 0 <= payload[_RANK] < payload[_RANKS]:
+            if largest is None or payload[_RANKS] > largest[1]:
+                largest = (payload[_RANK], payload[_RANKS])
+    return largest
+
+
+def _operation_of(kernel: str) -> str:
+    return next((each for each in OPERATIONS if each in kernel), "other")
+
+
+def collectives(
+    run: Run, processes: list[int] | None, kernels: pa.Table, steps: Any
+) -> dict[str, Any]:
+    """A row for each communication kernel, in order of start. The communicator is the one that the
+    payload of the NVTX range names in which it was launched; without a payload that of the other
+    kernels of its stream, and otherwise "stream 0": that stream, counted in order of use."""
+    name = kernels.column("name").combine_chunks()
+    texts = [text or "" for text in name.dictionary.to_pylist()]
+    is_one = np.array([text.startswith(COMMUNICATION) for text in texts] or [False])
+    chosen = np.flatnonzero(is_one[name.indices.fill_null(0).to_numpy(zero_copy_only=False)])
+    payloads = _payloads(run) if len(chosen) else {}
+    rows = kernels.take(pa.array(chosen)).select(
+        ["start", "duration", "name", "range_id", "process_id", "device_id", "stream_id"]).to_pylist()  # fmt: skip
+    steps = np.ma.asarray(steps)[chosen].tolist()
+    names = [payloads.get(row["range_id"], {}) for row in rows]
+    by_stream: dict[tuple[int, int], set[int]] = {}
+    for row, payload in zip(rows, names):
+        if _COMMUNICATOR in payload:
+            stream = (row["process_id"], row["stream_id"])
+            by_stream.setdefault(stream, set()).add(payload[_COMMUNICATOR])
+    order: dict[tuple[int, int], int] = {}
+    places: dict[tuple[Any, str], int] = {}
+    found: dict[str, Any] = {key: [] for key in (
+        "start", "end", "step", "communicator", "is_named", "place", "operation", "bytes",
+        "device_id", "stream_id")}  # fmt: skip
+    for row, step, payload in zip(rows, steps, names):
+        stream = (row["process_id"], row["stream_id"])
+        of_stream = by_stream.get(stream, set())
+        number = payload.get(_COMMUNICATOR)
+        if number is None and len(of_stream) == 1:
+            (number,) = of_stream
+        if number is None:
+            communicator = f"stream {order.setdefault(stream, len(order))}"
+        else:
+            communicator = f"{number & (2**64 - 1):016x}"
+        called = (payload.get("name") or "") if _COMMUNICATOR in payload else ""
+        operation = called.removeprefix("nccl") or _operation_of(row["name"] or "")
+        place = None
+        if operation not in POINT_TO_POINT:
+            place = places.get((step, communicator), 0)
+            places[step, communicator] = place + 1
+        found["start"].append(row["start"])
+        found["end"].append(row["start"] + row["duration"])
+        found["step"].append(step)
+        found["communicator"].append(communicator)
+        found["is_named"].append(number is not None)
+        found["place"].append(place)
+        found["operation"].append(operation)
+        found["bytes"].append(payload.get(_BYTES))
+        found["device_id"].append(row["device_id"])
+        found["stream_id"].append(row["stream_id"])
+    return found
