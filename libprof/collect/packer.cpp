@@ -115,21 +115,25 @@ constexpr std::size_t left_out = kind_limit;
 constexpr std::size_t not_known = kind_limit + 1;
 constexpr std::size_t of_profiler = kind_limit + 2;
 
+// No template, because a copy for each kind takes seconds to compile.
+wire::WireTable wire_table(int kind, const schema::Table& table,
+                           std::span<const schema::Field> fields, std::uint32_t cupti_version) {
+  wire::WireTable described{
+      static_cast<std::uint32_t>(kind), std::string(table.name), std::string(table.doc), {}};
+  for (const schema::Field& field : fields) {
+    const schema::Column& column = field.column;
+    described.columns.push_back({std::string(column.name), column.type, column.role, column.width,
+                                 cupti_version >= field.since, schema::written_doc(column)});
+  }
+  return described;
+}
+
 }  // namespace
 
 std::vector<wire::WireTable> wire_tables(std::uint32_t cupti_version) {
   std::vector<wire::WireTable> tables;
   schema::for_each_kind([&]<class K>() {
-    wire::WireTable table{static_cast<std::uint32_t>(K::info.id),
-                          std::string(K::table.name),
-                          std::string(K::table.doc),
-                          {}};
-    for (const schema::Field& field : K::fields) {
-      const schema::Column& column = field.column;
-      table.columns.push_back({std::string(column.name), column.type, column.role, column.width,
-                               cupti_version >= field.since, schema::written_doc(column)});
-    }
-    tables.push_back(std::move(table));
+    tables.push_back(wire_table(K::info.id, K::table, K::fields, cupti_version));
   });
   return tables;
 }
