@@ -169,7 +169,7 @@ class Benchmarks(unittest.TestCase):
         program.chmod(0o755)
         said, figures = self.bench(
             "bench_cost", "--program", program, "--cupti", BUILD / "tests/fake/libcupti.so.13",
-            "--only", "launches", rounds=2)  # fmt: skip
+            "--only", "launches", "--options=--trace gpu,api", rounds=2)  # fmt: skip
         self.assertRegex(said, r"(?m)^launches +100 +100 +100 +0 +0 +\d+")
         self.assertGreater(figures["launches, cost of start", "ns per launch"]["min"], 0)
 

@@ -166,10 +166,16 @@ class Store(unittest.TestCase):
             build.send_signal(signal.SIGKILL)
         done = {path: path.stat().st_mtime_ns for path in store.glob("files/*.json")}
         self.assertTrue(done)
-        (store / "files" / ".left.json.1").write_text("half")
+        left = store / "files" / f".{32 * 'a'}.json.1"
+        left.write_text("half")
+        notes = store / "files" / "notes.md"
+        notes.write_text("the user's own")
         resumed = here("build", self.folder / "runs", "-o", store, "--jobs", "1")
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual({path: path.stat().st_mtime_ns for path in done}, done)
+        self.assertFalse(left.exists())
+        self.assertEqual(notes.read_text(), "the user's own")
+        notes.unlink()
         self.assertEqual(content(store), self.before)
 
     def test_what_cannot_be_read_is_left_out(self):

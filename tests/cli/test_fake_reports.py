@@ -60,10 +60,10 @@ class Run(FakeTest):
 
     def test_json_of_a_run(self):
         log = self.folder / "log.json"
-        options = ["--json", "--log-file", log, "--device-buffer-size", 8]
+        options = ["--json", "--log-file", log, "--device-cdp-buffer-size", 8]
         run = self.profile("hello", options=options, output=False, check=0)
         self.assertIn("tables", json.loads(log.read_text()))
-        self.assertRegex(run.stderr, "^gpuprof: --device-buffer-size: no effect.*\n$")
+        self.assertRegex(run.stderr, "^gpuprof: --device-cdp-buffer-size: no effect.*\n$")
 
     def test_a_report_for_each_file(self):
         self.output = self.folder / "run-%p.sqlite"
@@ -86,11 +86,11 @@ class Run(FakeTest):
         )
 
     def test_options_without_effect(self):
-        options = ["--device-buffer-size", 8, "--aggregate-mode", "on"]
+        options = ["--device-cdp-buffer-size", 8, "--aggregate-mode", "on"]
         run = self.profile("hello", options=options, check=0)
         lines = run.stderr.splitlines()
         self.assertEqual(len(lines), 2)
-        self.assertRegex(lines[0], "^gpuprof: --device-buffer-size: no effect")
+        self.assertRegex(lines[0], "^gpuprof: --device-cdp-buffer-size: no effect")
 
     def test_timeout(self):
         run = self.profile("steady", 30, options=["-t", "0.5"])

@@ -21,7 +21,7 @@ WITH transfers AS (
   FROM matched ANTI JOIN not_one USING (communicator) GROUP BY 1, 2, 3),
 skews AS (
   SELECT communicator, step, place, max(start) - min(start) AS skew, max(error) AS error,
-         arg_max(rank, start) AS last_rank, max(start) - max(start, 2)[2] AS last_by
+         first(rank ORDER BY start DESC, rank) AS last_rank, max(start) - max(start, 2)[2] AS last_by
   FROM arrivals GROUP BY 1, 2, 3)
 SELECT t.*, s.skew, s.error, s.last_rank, s.last_by
 FROM transfers AS t LEFT JOIN skews AS s USING (communicator, step, place);

@@ -91,7 +91,7 @@ def _account(connection: Any, accounts: stragglers.Accounts) -> list[dict[str, A
           SELECT rank, class, sum(ns) AS ns FROM account SEMI JOIN common_steps USING (step) GROUP BY 1, 2),
         devices AS (
           SELECT rank, count(DISTINCT device_id) AS n FROM account SEMI JOIN common_steps USING (step) GROUP BY 1)
-        SELECT class, sum(ns / n), max(ns / n), arg_max(rank, ns / n) FROM each JOIN devices USING (rank)
+        SELECT class, sum(ns / n ORDER BY rank), max(ns / n), first(rank ORDER BY ns / n DESC, rank) FROM each JOIN devices USING (rank)
         GROUP BY 1 ORDER BY 2 DESC, 1
         """
     ).fetchall()

@@ -116,6 +116,10 @@ KINDS: dict[str, Any] = {
         ],
     }.items()
 }
+# Paths in a store.
+_PART = re.compile(
+    r"(files|kind=[a-z]+/rank=-?[0-9]+)/(?P<unfinished>\.)?(?P<key>[0-9a-f]{32})\.(json|parquet)(\.[0-9]+)?"
+)
 _DELTAS = ("start", "end", "correlation_id", "cupti", "time")
 
 
@@ -257,20 +261,26 @@ class Store:
         ]
         return [self._file(kind, rank, key) for rank, key in sorted(places)]
 
-    def _all_files(self) -> Iterator[str]:
+    def _parts(self) -> Iterator[tuple[str, str | None]]:
+        """Files of parts, and the key of each; None: what a killed build left. Nothing else in the folder is
+        a store's."""
         for folder, _, names in os.walk(self.path):
             for name in names:
-                yield os.path.join(folder, name)
+                path = os.path.join(folder, name)
+                if match := _PART.fullmatch(os.path.relpath(path, self.path)):
+                    yield path, None if match["unfinished"] else match["key"]
 
     def remove_others(self, keys: set[str]) -> None:
         """Removes the parts that are not of these keys, and what killed builds left."""
-        for path in list(self._all_files()):
-            name = os.path.basename(path)
-            if name != "store.json" and name.partition(".")[0] not in keys:
+        for path, key in list(self._parts()):
+            if key not in keys:
                 os.remove(path)
-        for folder, folders, names in os.walk(self.path, topdown=False):
-            if folder != self.path and not folders and not names:
-                try:
-                    os.rmdir(folder)
-                except OSError:
-                    pass
+                self._remove_if_empty(os.path.dirname(path))
+
+    def _remove_if_empty(self, folder: str) -> None:
+        while folder != self.path:
+            try:
+                os.rmdir(folder)
+            except OSError:
+                return
+            folder = os.path.dirname(folder)
