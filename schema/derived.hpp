@@ -105,14 +105,16 @@ inline constexpr Column gpu_gap_columns[]{
     stored("correlationId", Type::i64, "of the call that asked for the work after it; 0 = none"),
     stored(
         "hostCall", Type::i64,
-        "of the function that took most of the gap in that process, the longest call: "
-        "RUNTIME.correlationId or DRIVER's; NULL = none. Where several calls are open at a time, "
-        "the one that began first counts"),
+        "of the function, not launching, that took most of the gap in that process, the longest "
+        "call: RUNTIME.correlationId or DRIVER's; NULL = none. Of several open calls the one that "
+        "began first counts"),
     stored("hostTime", Type::i64,
            "[ns] how much of the gap the calls of that function took; NULL as hostCall"),
     stored("noCallTime", Type::i64,
-           "[ns] how much of the gap that process was in no call that was recorded; NULL = none of "
-           "its calls was"),
+           "[ns] how much of the gap it was in no call and launched nothing; NULL = none of its "
+           "calls was recorded"),
+    stored("launchTime", Type::i64, "[ns] how much of it is launch in the view account"),
+    stored("queuedTime", Type::i64, "[ns] how much of it is queued there"),
     stored("range", Type::i64,
            "NVTX range of the call that asked for the work after it: NVTX_RANGE._id_; "
            "NULL = none"),
@@ -141,15 +143,13 @@ inline constexpr Table copy_time{.name = "COPY_TIME",
 
 inline constexpr Column device_account_columns[]{
     stored("deviceId", Type::i64, "the device"),
-    stored("class", Type::text,
-           "compute; communication = NCCL's kernels alone; copy; set; and idle: call = the host "
-           "was in one, no call, unknown = its calls are not recorded, short gap = not among the "
-           "10,000 longest, before = its first work, after = its last"),
-    stored("domain", Type::text, "of a call: API_NAME.domain; otherwise empty"),
+    stored("class", Type::text, "as in the view account"),
+    stored("domain", Type::text, "of a call or launch: API_NAME.domain; otherwise empty"),
     stored("cause", Type::i64,
-           "of a copy: enum CUpti_ActivityMemcpyKind; of a call: API_NAME.cbid, 0 = others"),
+           "of a copy: enum CUpti_ActivityMemcpyKind; of a call or launch: API_NAME.cbid, 0 = "
+           "none; of queued: 1 = for an event"),
     stored("duration", Type::i64, "[ns] how long"),
-    stored("intervals", Type::i64, "[count] how often; of a call, in how many gaps"),
+    stored("intervals", Type::i64, "[count] how often; of idle time, in how many gaps"),
 };
 inline constexpr Table device_account{
     .name = "DEVICE_ACCOUNT",
@@ -348,8 +348,8 @@ inline constexpr Table memory_owner{
 inline constexpr Column step_columns[]{
     stored("range", Type::i64,
            "the NVTX range: NVTX_RANGE._id_; NULL = a window between "
-           "cudaProfilerStart and cudaProfilerStop"),
-    stored("name", Type::string, "message of the range: StringTable id; 0 = a window"),
+           "cudaProfilerStart and cudaProfilerStop, or a period"),
+    stored("name", Type::string, "message of the range, or a period: StringTable id; 0 = a window"),
     stored("start", Type::i64, "[ns] when it began, on CUPTI's clock"),
     stored("stop", Type::i64, "[ns] when it ended, on CUPTI's clock; NULL = never"),
     stored("threadId", Type::i64, "thread that began it; 0 = not known"),

@@ -12,14 +12,13 @@
 #include "libprof/base/text.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "libprof/read/names.hpp"
+#include "libprof/read/steps_window.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/report/account.hpp"
 
 namespace gpuprof::compare {
 namespace {
 
-// With fewer there is no time between two steps that have warmed up.
-constexpr std::size_t least_steps = 4;
 constexpr std::size_t most_shapes = 4;
 constexpr std::size_t longest_name = 800;  // bytes
 
@@ -50,20 +49,6 @@ void read_facts(store::Database& database, reading::Tables& tables, Run& run) {
   }
 }
 
-// When the steps of the thread with the most of them began, ns.
-std::vector<std::int64_t> step_starts(store::Database& database, reading::Tables& tables) {
-  std::vector<std::int64_t> starts;
-  for (const char* column : {"start", "processId", "threadId"}) {
-    if (!tables.has("STEP", column)) return starts;
-  }
-  auto rows = database.prepare(
-      "SELECT start FROM main.STEP WHERE start > 0 AND (processId, threadId) = "
-      "(SELECT processId, threadId FROM main.STEP WHERE start > 0 GROUP BY 1, 2 "
-      "ORDER BY count(*) DESC, 1, 2 LIMIT 1) ORDER BY start");
-  while (rows.step()) starts.push_back(rows.integer(0));
-  return starts;
-}
-
 // Leaves out the time before the first work of any GPU, and after the last.
 void leave_out_edges(report::TimeAccount& account) {
   for (const char* edge : {"before", "after"}) {
@@ -82,22 +67,12 @@ void leave_out_edges(report::TimeAccount& account) {
   }
 }
 
-struct Period {
-  reading::Window window = {};  // open: the run
-  std::int64_t steps = 0;       // 0: the window is one
-};
-
-Period period_of(store::Database& database, reading::Tables& tables,
-                 const reading::Filter& chosen) {
-  if (chosen.from.given() || chosen.to.given()) {
-    return {reading::find_window(tables, chosen.from, chosen.to,
-                                 [&] { return reading::zero_of_run(tables).value_or(0); })};
-  }
-  const auto starts = step_starts(database, tables);
-  if (starts.size() >= least_steps && starts[1] < starts.back()) {
-    return {{starts[1], starts.back()}, static_cast<std::int64_t>(starts.size()) - 2};
-  }
-  return {};
+// Steps are compared if they are judged from start to start; otherwise the run is, or what was
+// chosen.
+reading::JudgedWindow period_of(store::Database& database, const reading::Filter& chosen) {
+  reading::JudgedWindow period = reading::judged_window(database, chosen.from, chosen.to);
+  if (period.of_steps() && !period.from_start_to_start) return {};
+  return period;
 }
 
 // Grid and block.
@@ -208,7 +183,7 @@ Run read_run(store::Database& database, const reading::Filter& window,
   Run run;
   reading::Tables tables(database);
   read_facts(database, tables, run);
-  const Period period = period_of(database, tables, window);
+  const reading::JudgedWindow period = period_of(database, window);
   report::TimeAccount account = report::read_account(database, period.window, check);
   if (!period.window.from && !period.window.to) leave_out_edges(account);
   run.device_count = static_cast<std::int64_t>(account.gpus.size());

@@ -54,9 +54,8 @@ void abridge_names(Run& run);
 bool is_idle(const PartName& part);
 
 // `window` restricts it to a part of the run, which then is one step. Otherwise the steps are those
-// of the view `steps`: from the start of the second, because the first warms up, to the start of
-// the last. Without steps it is the time from the first to the last work of a GPU. `check` is
-// called now and then and may throw.
+// of reading::judged_window(), if there are at least four. Without steps it is the time from the
+// first to the last work of a GPU. `check` is called now and then and may throw.
 Run read_run(store::Database& database, const reading::Filter& window,
              const std::function<void()>& check);
 

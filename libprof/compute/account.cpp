@@ -27,7 +27,15 @@ std::string_view name_of(DeviceTime::Activity activity) {
 // A device in a window, which is open at the sides that are not given.
 class DeviceWindow {
  public:
-  explicit DeviceWindow(const TimeBounds& bounds) : from_(bounds.from), to_(bounds.to) {}
+  // `window`: its place among those of `idle`.
+  DeviceWindow(IdleTimes& idle, std::size_t window, const TimeBounds& bounds)
+      : idle_(idle),
+        place_(idle.add_place(window)),
+        from_(bounds.from),
+        to_(bounds.to),
+        time_([this](const Gap& gap) { idle_.add_gap(place_, gap); }) {}
+  DeviceWindow(const DeviceWindow&) = delete;
+  DeviceWindow& operator=(const DeviceWindow&) = delete;
 
   bool begins_before(std::int64_t time) const { return !from_ || *from_ < time; }
   bool ends_by(std::int64_t time) const { return to_ && *to_ <= time; }
@@ -50,22 +58,17 @@ class DeviceWindow {
   // its other side.
   void finish(AccountWindow& window) {
     time_.finish();
-    gaps_ = time_.gaps();
+    std::vector<Gap> gaps = time_.gaps();
     if (first_) window.add(time_.first(), time_.last());
-    if (worked_before_ && first_) add_gap(gaps_.begin(), *from_, time_.first(), *first_);
-    if (worked_before_ && !first_ && next_) add_gap(gaps_.begin(), *from_, *to_, *next_);
-    if (first_ && next_) add_gap(gaps_.end(), time_.last(), *to_, *next_);
+    if (worked_before_ && first_) add_gap(gaps, gaps.begin(), *from_, time_.first(), *first_);
+    if (worked_before_ && !first_ && next_) add_gap(gaps, gaps.begin(), *from_, *to_, *next_);
+    if (first_ && next_) add_gap(gaps, gaps.end(), time_.last(), *to_, *next_);
+    idle_.set_longest(place_, std::move(gaps));
   }
 
-  std::span<const Gap> gaps() const { return gaps_; }
-
-  std::vector<AccountPart> account(HostCalls& calls, const AccountWindow& window) const {
-    const auto splits = calls.finish();
-    DeviceFacts facts{.time = time_,
-                      .gaps = gaps_,
-                      .splits = splits,
-                      .functions = calls.functions(),
-                      .gap_count = time_.gap_count() + edge_gaps_};
+  std::vector<AccountPart> account(const AccountWindow& window) const {
+    DeviceFacts facts{
+        .time = time_, .idle = idle_.of(place_), .gap_count = time_.gap_count() + edge_gaps_};
     if (first_) {
       if (!worked_before_) facts.before = time_.first() - window.first;
       if (!next_) facts.after = window.last - time_.last();
@@ -78,26 +81,30 @@ class DeviceWindow {
   }
 
  private:
-  void add_gap(std::vector<Gap>::iterator place, std::int64_t from, std::int64_t to,
-               const GpuWork& after) {
+  void add_gap(std::vector<Gap>& gaps, std::vector<Gap>::iterator place, std::int64_t from,
+               std::int64_t to, const GpuWork& after) {
     if (to <= from) return;
-    gaps_.insert(place, {from, to, after, after});
+    idle_.add_gap(place_, *gaps.insert(place, {from, to, after, after}));
     ++edge_gaps_;
   }
 
+  IdleTimes& idle_;
+  const std::size_t place_;
   std::optional<std::int64_t> from_, to_;
   DeviceTime time_;
   bool worked_before_ = false;           // before the window
   std::optional<GpuWork> first_, next_;  // in the window, and after it
-  std::vector<Gap> gaps_;
   std::int64_t edge_gaps_ = 0;
 };
 
 // A device in each of several windows.
 class DeviceWindows {
  public:
-  explicit DeviceWindows(std::span<const TimeBounds> bounds)
-      : windows_(bounds.begin(), bounds.end()) {}
+  DeviceWindows(IdleTimes& idle, std::span<const TimeBounds> bounds) {
+    for (std::size_t i = 0; i < bounds.size(); ++i) windows_.emplace_back(idle, i, bounds[i]);
+  }
+  DeviceWindows(const DeviceWindows&) = delete;
+  DeviceWindows& operator=(const DeviceWindows&) = delete;
 
   // In start order.
   void add(const GpuWork& work, bool communicates) {
@@ -115,26 +122,20 @@ class DeviceWindows {
 
   // Call when all work is added.
   void finish(AccountWindow& extent) {
-    for (DeviceWindow& window : windows_) {
-      window.finish(extent);
-      calls_.emplace_back(window.gaps());
-    }
+    for (DeviceWindow& window : windows_) window.finish(extent);
   }
 
   const DeviceWindow& window(std::size_t place) const { return windows_[place]; }
-  // The calls in the gaps of that window. Use after finish().
-  HostCalls& calls(std::size_t place) { return calls_[place]; }
 
  private:
-  std::vector<DeviceWindow> windows_;
-  std::deque<HostCalls> calls_;  // by window
-  std::size_t open_ = 0;         // the windows before it have ended
+  std::deque<DeviceWindow> windows_;
+  std::size_t open_ = 0;  // the windows before it have ended
   bool begun_ = false;
 };
 
-// Calls visit(call) for all timed calls of the runtime, then of the driver.
-void read_host_calls(store::Snapshot& snapshot, const std::function<void()>& check,
-                     const std::function<void(const HostCall&)>& visit) {
+// Of the runtime, then of the driver.
+void read_host_calls(store::Snapshot& snapshot, IdleTimes& idle, AccountWindow& window,
+                     const std::function<void()>& check) {
   for (const auto& [domain, table] : CallTimes::sources) {
     if (domain == CallTimes::internal) continue;
     columns::Reader reader(snapshot,
@@ -142,16 +143,13 @@ void read_host_calls(store::Snapshot& snapshot, const std::function<void()>& che
                             .columns = {"correlationId", "start", "end", "processId", "cbid"}});
     reader.read([&, domain = domain](const columns::Chunk& chunk) {
       check();
-      const auto correlation = chunk[0].int64s(), start = chunk[1].int64s(),
-                 end = chunk[2].int64s(), process = chunk[3].int64s(), cbid = chunk[4].int64s();
-      for (std::size_t row = 0; row < chunk.rows(); ++row) {
-        if (start[row] <= 0 || end[row] <= start[row]) continue;
-        visit({.process = process[row],
-               .begin = start[row],
-               .end = end[row],
-               .correlation = correlation[row],
-               .function = function_number(domain == CallTimes::driver, cbid[row])});
-      }
+      window.add(chunk[1], chunk[2]);
+      idle.add({.of_driver = domain == CallTimes::driver,
+                .correlation = chunk[0],
+                .start = chunk[1],
+                .end = chunk[2],
+                .process = chunk[3],
+                .cbid = chunk[4]});
     });
   }
 }
@@ -169,6 +167,67 @@ std::vector<TimeBounds> checked(std::span<const TimeBounds> given) {
   }
   return windows;
 }
+
+// Adds what idle time went to, and what it is in addition to what the calls show.
+class Idle {
+ public:
+  using Add = std::function<void(std::string_view what, std::int64_t cause, const IdleTime& its)>;
+
+  explicit Idle(const DeviceFacts& device) : device_(device) {
+    const DeviceIdle& idle = device.idle;
+    for (std::size_t i = 0; i < idle.gaps.size(); ++i) {
+      const Gap& gap = idle.gaps[i];
+      in_gaps_ += gap.length();
+      const auto& split = idle.splits[i];
+      if (!split) {
+        unknown_.add(gap.length());
+        continue;
+      }
+      in_calls_.add(split->in_calls);
+      launching_.add(split->launching);
+      no_call_.add(split->no_call(gap));
+    }
+  }
+
+  void add_all(std::int64_t between_works, const Add& add) const {
+    const auto& [queued, for_event, launches, between, calls] = device_.idle.parts;
+    const IdleParts& others = device_.idle.others.shorter;
+    add("queued", 0, sum(queued, others.queued));
+    add("queued", 1, sum(for_event, others.queued_for_event));
+    std::map<std::int64_t, IdleTime> all_launches = launches;
+    for (const auto& [function, its] : others.launches) {
+      all_launches[function] = sum(all_launches[function], its);
+    }
+    for (const auto& [function, its] : all_launches) add("launch", function, its);
+    // Functions beyond those that are distinguished are with those between launches.
+    const std::int64_t known = time_of(launches);
+    add("launch", 0, sum({launching_.time - known, between.gaps}, others.between_launches));
+    for (const auto& [function, its] : calls) add("call", function, its);
+    add("call", 0, {in_calls_.time - time_of(calls), in_calls_.gaps});
+    add("no call", 0, no_call_);
+    add("unknown", 0, unknown_);
+    const std::int64_t short_gaps =
+        device_.gap_count - static_cast<std::int64_t>(device_.idle.gaps.size());
+    add("short gap", 0,
+        {between_works - in_gaps_ - time_of(others.launches) - others.between_launches.time -
+             others.queued.time - others.queued_for_event.time,
+         short_gaps - device_.idle.others.explained});
+  }
+
+ private:
+  static IdleTime sum(const IdleTime& a, const IdleTime& b) {
+    return {a.time + b.time, a.gaps + b.gaps};
+  }
+  static std::int64_t time_of(const std::map<std::int64_t, IdleTime>& functions) {
+    std::int64_t time = 0;
+    for (const auto& [function, its] : functions) time += its.time;
+    return time;
+  }
+
+  const DeviceFacts& device_;
+  std::int64_t in_gaps_ = 0;
+  IdleTime in_calls_, launching_, no_call_, unknown_;
+};
 
 }  // namespace
 
@@ -192,38 +251,33 @@ std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const T
                                     const std::function<void()>& check) {
   const std::vector<TimeBounds> windows = checked(given);
   const auto communication = read_communication(snapshot.database());
+  IdleTimes idle(windows);
+  idle.read_waits(snapshot, check);
   std::map<std::int64_t, DeviceWindows> devices;
   read_gpu_work(snapshot, {.visit =
                                [&](const GpuWork& work) {
-                                 devices.try_emplace(work.device, windows)
+                                 idle.add(work);
+                                 devices.try_emplace(work.device, idle, windows)
                                      .first->second.add(work, communication.contains(work.name));
                                },
-                           .restart = [&] { devices.clear(); },
+                           .restart =
+                               [&] {
+                                 devices.clear();
+                                 idle.restart();
+                               },
                            .check = check});
   AccountWindow extent;
   for (auto& [number, device] : devices) device.finish(extent);
-  std::unordered_set<std::int64_t> processes;
-  read_host_calls(snapshot, check, [&](const HostCall& call) {
-    extent.add(call.begin, call.end);
-    processes.insert(call.process);
-    const auto first = std::ranges::partition_point(
-        windows, [&](const TimeBounds& each) { return each.to && *each.to <= call.begin; });
-    for (auto each = first; each != windows.end() && !(each->from && *each->from >= call.end);
-         ++each) {
-      const auto place = static_cast<std::size_t>(each - windows.begin());
-      for (auto& [number, device] : devices) device.calls(place).add(call);
-    }
-  });
+  read_host_calls(snapshot, idle, extent, check);
+  idle.finish();
   std::vector<Accounts> all(windows.size());
   for (std::size_t i = 0; i < windows.size(); ++i) {
     AccountWindow& window = all[i].window;
     window.first = windows[i].from.value_or(extent.first);
     window.last = windows[i].to.value_or(extent.last);
     if (window.first >= window.last) continue;
-    for (auto& [number, device] : devices) {
-      HostCalls& calls = device.calls(i);
-      for (const std::int64_t process : processes) calls.know(process);
-      all[i].devices[number] = device.window(i).account(calls, window);
+    for (const auto& [number, device] : devices) {
+      all[i].devices[number] = device.window(i).account(window);
     }
   }
   return all;
@@ -239,44 +293,27 @@ void AccountWindow::add(std::int64_t begin, std::int64_t end) {
   last = std::max(last, end);
 }
 
+void AccountWindow::add(const columns::Column& begin, const columns::Column& end) {
+  const auto begins = begin.int64s(), ends = end.int64s();
+  for (std::size_t row = 0; row < begins.size(); ++row) {
+    if (begins[row] > 0 && ends[row] > begins[row]) add(begins[row], ends[row]);
+  }
+}
+
 std::vector<AccountPart> account_of(const DeviceFacts& device, std::int64_t length) {
   std::vector<AccountPart> parts;
-  const auto add = [&](std::string_view what, std::int64_t cause, std::int64_t duration,
-                       std::int64_t intervals) {
-    if (duration != 0) parts.push_back({what, cause, duration, intervals});
+  const auto add = [&](std::string_view what, std::int64_t cause, const IdleTime& its) {
+    if (its.time != 0) parts.push_back({what, cause, its.time, its.gaps});
   };
   const DeviceTime& time = device.time;
-  add("before", 0, device.before, 1);
+  add("before", 0, {device.before, 1});
   for (const auto& [doing, part] : time.parts()) {
     const auto [activity, direction] = doing;
-    add(name_of(activity), activity == DeviceTime::Activity::copy ? direction : 0, part.duration,
-        part.intervals);
+    add(name_of(activity), activity == DeviceTime::Activity::copy ? direction : 0,
+        {part.duration, part.intervals});
   }
-  std::int64_t in_calls = 0, calls = 0, no_call = 0, without_calls = 0, unknown = 0, known_gaps = 0;
-  std::int64_t in_gaps = 0;
-  for (std::size_t i = 0; i < device.gaps.size(); ++i) {
-    const std::int64_t idle = device.gaps[i].length();
-    in_gaps += idle;
-    if (const auto& split = device.splits[i]) {
-      in_calls += split->in_calls;
-      no_call += idle - split->in_calls;
-      without_calls += split->in_calls < idle;
-      ++known_gaps;
-    } else {
-      unknown += idle;
-    }
-  }
-  for (const auto& [function, total] : device.functions) {
-    add("call", function, total.time, total.gaps);
-    calls += total.time;
-  }
-  const auto gaps = static_cast<std::int64_t>(device.gaps.size());
-  add("call", 0, in_calls - calls, known_gaps);  // functions beyond those that are distinguished
-  add("no call", 0, no_call, without_calls);
-  add("unknown", 0, unknown, gaps - known_gaps);
-  add("short gap", 0, length - device.before - device.after - time.busy() - in_gaps,
-      device.gap_count - gaps);
-  add("after", 0, device.after, 1);
+  Idle(device).add_all(length - device.before - device.after - time.busy(), add);
+  add("after", 0, {device.after, 1});
   return parts;
 }
 

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "libprof/compute/device_time.hpp"
-#include "libprof/compute/host_calls.hpp"
+#include "libprof/compute/idle_times.hpp"
+#include "libprof/read/columns/chunk.hpp"
 #include "libprof/store/scan.hpp"
 #include "libprof/store/sqlite.hpp"
 
@@ -23,26 +24,30 @@ struct AccountWindow {
   std::int64_t first = INT64_MAX, last = INT64_MIN;
 
   void add(std::int64_t begin, std::int64_t end);
+  // Those that have times.
+  void add(const columns::Column& begin, const columns::Column& end);
   std::int64_t length() const { return last - first; }
 };
 
 // What is known of a device in a window.
 struct DeviceFacts {
   const DeviceTime& time;
-  std::span<const Gap> gaps;
-  std::span<const std::optional<HostCalls::Split>> splits;  // by gap
-  const std::map<std::int64_t, HostCalls::Total>& functions;
+  const DeviceIdle& idle;
   std::int64_t before = 0, after = 0;  // its first and last work, ns
-  std::int64_t gap_count = 0;          // more than `gaps` if these are only the longest
+  std::int64_t gap_count = 0;          // more than those of `idle` if these are only the longest
 };
 
 struct AccountPart {
   std::string_view what;  // DEVICE_ACCOUNT.class
-  // Of a copy its direction, CUpti_ActivityMemcpyKind; of a call the function, as in HostCall, and
-  // 0 for those that are not distinguished; otherwise 0.
+  // Of a copy its direction, CUpti_ActivityMemcpyKind; of a call and a launch the function, as in
+  // HostCall, and 0 for those that are not distinguished and between launches; 1 for work that was
+  // queued for an event; otherwise 0.
   std::int64_t cause = 0;
   std::int64_t duration = 0;
   std::int64_t intervals = 0;
+
+  // Whether the cause is a function.
+  bool is_of_function() const { return cause != 0 && (what == "call" || what == "launch"); }
 };
 
 // The durations add up to `length`, that of the window.
@@ -51,11 +56,6 @@ std::vector<AccountPart> account_of(const DeviceFacts& device, std::int64_t leng
 struct Accounts {
   AccountWindow window;
   std::map<std::int64_t, std::vector<AccountPart>> devices;  // all with timed work in the file
-};
-
-// The time from `from` on and before `to`, ns on CUPTI's clock; without them, that of the run.
-struct TimeBounds {
-  std::optional<std::int64_t> from = {}, to = {};
 };
 
 // Accounts of these windows, which are in order and do not overlap, or else Error. Reads all GPU

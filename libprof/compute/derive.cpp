@@ -1,7 +1,6 @@
 #include "libprof/compute/derive.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <unordered_set>
@@ -14,7 +13,7 @@
 #include "libprof/compute/display_names.hpp"
 #include "libprof/compute/fill.hpp"
 #include "libprof/compute/gpu_work.hpp"
-#include "libprof/compute/host_calls.hpp"
+#include "libprof/compute/idle_times.hpp"
 #include "libprof/compute/kernel_times.hpp"
 #include "libprof/compute/launch_ranges.hpp"
 #include "libprof/compute/launch_shapes.hpp"
@@ -43,15 +42,14 @@ void bind_or_null(store::Statement& statement, int index, std::int64_t value) {
 std::string_view type_of(const GpuWork& work) { return schema::gpu_kinds[work.kind].type; }
 
 struct Device {
+  std::size_t place = 0;  // in IdleTimes
   DeviceTime time;
-  std::vector<Gap> gaps;
-  std::vector<std::optional<HostCalls::Split>> splits;  // by gap
-  std::map<std::int64_t, HostCalls::Total> functions;   // in all gaps
 };
 
 // The results, and where they are written.
 struct Found {
   std::map<std::int64_t, Device> devices;
+  IdleTimes idle;
   AccountWindow window;
   std::unordered_set<std::int64_t> communication;  // kernels' names: StringTable ids
   LaunchShapes shapes;
@@ -69,8 +67,7 @@ struct Found {
       : communication(read_communication(database)), call_times(database), steps(database) {}
 
   void read(store::Snapshot& snapshot, NewIndexes& indexes, const std::function<void()>& check);
-  void read_calls(store::Snapshot& snapshot, const RangeIndex& index,
-                  const CorrelationSet& asked_for, NewIndexes& indexes,
+  void read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIndexes& indexes,
                   const std::function<void()>& check);
   // Call when the launches are known.
   void read_ranges(store::Snapshot& snapshot, const std::function<void()>& check);
@@ -81,20 +78,33 @@ struct Found {
 
 void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
                  const std::function<void()>& check) {
-  CorrelationSet asked_for;
-  Device* device = nullptr;
+  idle.read_waits(snapshot, check);
+  steps.read_ranges(snapshot, check);
+  DeviceTime* device = nullptr;
   std::int64_t number = 0;  // of `device`
+  const auto find_device = [&](std::int64_t its_number) {
+    number = its_number;
+    const auto known = devices.find(number);
+    if (known != devices.end()) {
+      device = &known->second.time;
+      return;
+    }
+    const std::size_t place = idle.add_place(0);
+    const auto each_gap = [this, place](const Gap& gap) { idle.add_gap(place, gap); };
+    device = &devices.try_emplace(number, place, DeviceTime(each_gap)).first->second.time;
+  };
   read_gpu_work(snapshot, {.visit =
                                [&](const GpuWork& work) {
-                                 if (!device || number != work.device) {
-                                   number = work.device;
-                                   device = &devices[number];
-                                 }
-                                 device->time.add(work, communication.contains(work.name));
+                                 if (!device || number != work.device) find_device(work.device);
+                                 idle.add(work);
+                                 steps.add(work);
+                                 device->add(work, communication.contains(work.name));
                                },
                            .restart =
                                [&] {
                                  devices.clear();
+                                 idle.restart();
+                                 steps.restart();
                                  device = nullptr;
                                },
                            .check = check,
@@ -108,29 +118,25 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
                                [&](const WorkRows& rows) {
                                  indexes.add(rows.table, rows.chunk, rows.row_id, rows.correlation);
                                  for (const auto id : rows.chunk[rows.correlation].int64s()) {
-                                   if (id != 0) asked_for.add(id);
+                                   idle.add_asked_for(id);
                                  }
                                }});
   indexes.finish();
   shapes.read_devices(snapshot);
   memory.read(snapshot, check);
-  steps.read_ranges(snapshot, check);
-  for (auto& [each, its] : devices) {
+  for (auto& [number_of_device, its] : devices) {
     its.time.finish();
-    its.gaps = its.time.gaps();
+    idle.set_longest(its.place, its.time.gaps());
     window.add(its.time.first(), its.time.last());
   }
   const RangeIndex index(snapshot, parents);
-  read_calls(snapshot, index, asked_for, indexes, check);
+  read_calls(snapshot, index, indexes, check);
   steps.read_windows(snapshot, check);
 }
 
 // Finds the ranges of calls that requested work, and what filled the gaps.
-void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index,
-                       const CorrelationSet& asked_for, NewIndexes& indexes,
+void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIndexes& indexes,
                        const std::function<void()>& check) {
-  std::deque<HostCalls> hosts;
-  for (const auto& [number, device] : devices) hosts.emplace_back(device.gaps);
   // If both have a call with the same id, the runtime's counts.
   for (const auto& [domain, table] : CallTimes::sources) {
     columns::Reader reader(snapshot, {.table = std::string(table),
@@ -142,12 +148,12 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index,
       call_times.add(domain, chunk[5], chunk[1], chunk[2], chunk[7]);
       indexes.add(table, chunk, 6, 0);
       if (internal) return;
-      launch_times.add({.domain = domain,
-                        .correlation = chunk[0],
-                        .cbid = chunk[5],
-                        .start = chunk[1],
-                        .end = chunk[2]},
-                       call_times, asked_for);
+      idle.add({.of_driver = domain == CallTimes::driver,
+                .correlation = chunk[0],
+                .start = chunk[1],
+                .end = chunk[2],
+                .process = chunk[3],
+                .cbid = chunk[5]});
       steps.add({.runtime = domain == CallTimes::runtime,
                  .cbid = chunk[5],
                  .correlation = chunk[0],
@@ -155,34 +161,18 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index,
                  .end = chunk[2],
                  .process = chunk[3],
                  .thread = chunk[4]});
-      const auto correlation = chunk[0].int64s(), start = chunk[1].int64s(),
-                 end = chunk[2].int64s(), process = chunk[3].int64s(), thread = chunk[4].int64s();
-      const auto cbid = chunk[5].int64s();
-      for (std::size_t row = 0; row < chunk.rows(); ++row) {
-        if (start[row] > 0 && end[row] > start[row]) window.add(start[row], end[row]);
-      }
-      for (HostCalls& host : hosts) {
-        for (std::size_t row = 0; row < chunk.rows(); ++row) {
-          host.add({.process = process[row],
-                    .begin = start[row],
-                    .end = end[row],
-                    .correlation = correlation[row],
-                    .function = function_number(domain == CallTimes::driver, cbid[row])});
-        }
-      }
+      window.add(chunk[1], chunk[2]);
       if (index.empty()) return;
+      const auto correlation = chunk[0].int64s(), start = chunk[1].int64s(),
+                 process = chunk[3].int64s(), thread = chunk[4].int64s();
       for (std::size_t row = 0; row < chunk.rows(); ++row) {
-        if (start[row] <= 0 || !asked_for.contains(correlation[row])) continue;
+        if (start[row] <= 0 || !idle.asked_for().contains(correlation[row])) continue;
         launches.add(correlation[row], index.at(process[row], thread[row], start[row]));
       }
     });
   }
   indexes.finish();
-  auto host = hosts.begin();
-  for (auto& [number, device] : devices) {
-    device.splits = host->finish();
-    device.functions = (host++)->functions();
-  }
+  idle.finish();
 }
 
 void Found::read_ranges(store::Snapshot& snapshot, const std::function<void()>& check) {
@@ -227,17 +217,22 @@ void Found::write_devices(store::Database& database) {
   }
   insert = fill(database, schema::tables::gpu_gap);
   for (const auto& [number, device] : devices) {
-    for (std::size_t i = 0; i < device.gaps.size(); ++i) {
-      const Gap& gap = device.gaps[i];
-      const std::optional<HostCalls::Split>& split = device.splits[i];
+    const DeviceIdle& its = idle.of(device.place);
+    for (std::size_t i = 0; i < its.gaps.size(); ++i) {
+      const Gap& gap = its.gaps[i];
+      const std::optional<HostCalls::Split>& split = its.splits[i];
       insert.bind(1, number).bind(2, gap.begin).bind(3, gap.end);
       insert.bind(4, type_of(gap.before)).bind(5, std::int64_t{gap.before.name});
       insert.bind(6, type_of(gap.behind)).bind(7, std::int64_t{gap.behind.name});
       insert.bind(8, gap.behind.correlation);
       bind_or_null(insert, 9, split ? split->correlation : 0);
       bind_or_null(insert, 10, split ? split->time : 0);
-      split ? insert.bind(11, gap.length() - split->in_calls) : insert.bind_null(11);
-      bind_or_null(insert, 12, launches.range_of(gap.behind.correlation));
+      if (split) {
+        insert.bind(11, split->no_call(gap)).bind(12, split->launching).bind(13, split->queued);
+      } else {
+        insert.bind_null(11).bind_null(12).bind_null(13);
+      }
+      bind_or_null(insert, 14, launches.range_of(gap.behind.correlation));
       insert.run();
     }
   }
@@ -248,17 +243,15 @@ void Found::write_account(store::Database& database) {
   for (const auto& [number, device] : devices) {
     const DeviceTime& time = device.time;
     const DeviceFacts facts{.time = time,
-                            .gaps = device.gaps,
-                            .splits = device.splits,
-                            .functions = device.functions,
+                            .idle = idle.of(device.place),
                             .before = time.first() - window.first,
                             .after = window.last - time.last(),
                             .gap_count = time.gap_count()};
     for (const AccountPart& part : account_of(facts, window.length())) {
-      const bool of_call = part.what == "call" && part.cause != 0;
+      const bool in_function = part.is_of_function();
       insert.bind(1, number).bind(2, part.what);
-      insert.bind(3, !of_call ? "" : is_of_driver(part.cause) ? "driver" : "runtime");
-      insert.bind(4, of_call ? cbid_of(part.cause) : part.cause);
+      insert.bind(3, !in_function ? "" : is_of_driver(part.cause) ? "driver" : "runtime");
+      insert.bind(4, in_function ? cbid_of(part.cause) : part.cause);
       insert.bind(5, part.duration).bind(6, part.intervals).run();
     }
   }
@@ -319,7 +312,7 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
   found->shapes.write(database);
   found->kernel_times.write(database);
   found->call_times.write(database);
-  found->launch_times.write(database);
+  found->launch_times.write(database, found->idle.launch_calls(), found->call_times);
   found->memory.write(database);
   found->pm_kernels.write(database);
   found->steps.write(database);

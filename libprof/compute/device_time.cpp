@@ -77,6 +77,7 @@ void DeviceTime::pass_until(std::int64_t time) {
 
 void DeviceTime::keep(const Gap& gap) {
   ++gap_count_;
+  if (each_gap_) each_gap_(gap);
   if (gaps_.size() < most_gaps) {
     gaps_.push_back(gap);
     std::ranges::push_heap(gaps_, longer);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <queue>
@@ -25,6 +26,10 @@ struct Gap {
 class DeviceTime {
  public:
   static constexpr std::size_t most_gaps = 10'000;
+
+  // `each_gap` receives all gaps, in time order; it may be empty.
+  explicit DeviceTime(std::function<void(const Gap&)> each_gap = {})
+      : each_gap_(std::move(each_gap)) {}
 
   // In start order. `communicates`: the work is a communication kernel.
   void add(const GpuWork& work, bool communicates = false);
@@ -80,6 +85,7 @@ class DeviceTime {
   void end_part();
   void keep(const Gap& gap);
 
+  std::function<void(const Gap&)> each_gap_;
   std::priority_queue<Running> running_;
   // Number running; communication kernels are also counted as kernels.
   std::int64_t kernels_ = 0, communication_ = 0, copies_ = 0;

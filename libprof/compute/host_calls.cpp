@@ -2,12 +2,25 @@
 
 #include <algorithm>
 
+#include "libprof/base/saturating.hpp"
+
 namespace gpuprof::compute {
 namespace {
 
 // Functions distinguished within a gap, and in all: CUDA has fewer, but a forged file may have any
 // number.
 constexpr std::size_t most_functions = 4096;
+
+void add_to(std::map<std::int64_t, IdleTime>& functions, std::int64_t function, std::int64_t time) {
+  if (time == 0) return;
+  if (functions.size() < most_functions || functions.contains(function)) {
+    functions[function].add(time);
+  }
+}
+
+bool is_soon_after(std::int64_t time, std::int64_t launched_until) {
+  return time <= saturating_add(launched_until, close_launches);
+}
 
 }  // namespace
 
@@ -28,21 +41,41 @@ void HostCalls::add(const HostCall& call) {
   if (call.begin <= 0 || call.end <= call.begin) return;
   processes_.insert(call.process);
   const std::size_t gap = first_after(call.begin);
-  if (gap < gaps_.size() && gaps_[gap].begin < call.end) calls_.add(call);
+  if (gap == gaps_.size()) return;
+  const std::int64_t begin = gaps_[gap].begin;
+  if (begin < call.end || (call.launches && is_soon_after(begin, call.end))) calls_.add(call);
+}
+
+std::int64_t HostCalls::before_launch(std::size_t gap, std::int64_t begin, std::int64_t end) const {
+  begin = std::max(begin, gaps_[gap].begin);
+  end = std::min(end, gaps_[gap].end);
+  if (launches_[gap]) end = std::min(end, launches_[gap]->begin);
+  return std::max<std::int64_t>(end - begin, 0);
+}
+
+std::int64_t HostCalls::in_launch(std::size_t gap) const {
+  const auto& launch = launches_[gap];
+  if (!launch) return 0;
+  const std::int64_t begin = std::max(launch->begin, gaps_[gap].begin);
+  return std::max<std::int64_t>(std::min(launch->arrival, gaps_[gap].end) - begin, 0);
 }
 
 void HostCalls::end_gap(Process& process) {
   if (process.functions.empty()) return;
-  Split& split = splits_[process.gap];
+  const std::size_t gap = process.gap;
+  if (launches_[gap]) {
+    // A function counts once for a gap.
+    const auto its = process.functions.find(launches_[gap]->function);
+    counted_[gap] = its != process.functions.end();
+    if (counted_[gap]) its->second.launching += in_launch(gap);
+  }
+  Split& split = splits_[gap];
   for (const auto& [function, its] : process.functions) {
-    if (functions_.size() < most_functions || functions_.contains(function)) {
-      Total& total = functions_[function];
-      total.time += its.time;
-      ++total.gaps;
-    }
+    add_to(parts_.launches, function, its.launching);
+    add_to(parts_.calls, function, its.in_calls);
     // A tie must not be decided by the order of a hash table.
-    if (std::pair(its.time, its.correlation) > std::pair(split.time, split.correlation)) {
-      split.time = its.time;
+    if (std::pair(its.in_calls, its.correlation) > std::pair(split.time, split.correlation)) {
+      split.time = its.in_calls;
       split.correlation = its.correlation;
     }
   }
@@ -60,34 +93,74 @@ void HostCalls::take(Process& process, const HostCall& call, std::int64_t begin)
   for (; gap < gaps_.size() && gaps_[gap].begin < call.end; ++gap) {
     go_to(gap);
     if (gaps_[gap].behind.process != call.process) continue;
-    const std::int64_t time =
-        std::min(call.end, gaps_[gap].end) - std::max(begin, gaps_[gap].begin);
-    splits_[gap].in_calls += time;
+    const std::int64_t time = before_launch(gap, begin, call.end);
+    if (time == 0) continue;
+    (call.launches ? splits_[gap].launching : splits_[gap].in_calls) += time;
     if (process.functions.size() == most_functions && !process.functions.contains(call.function)) {
       continue;
     }
     InFunction& its = process.functions[call.function];
-    its.time += time;
-    if (time > its.longest) {
+    (call.launches ? its.launching : its.in_calls) += time;
+    if (!call.launches && time > its.longest) {
       its.longest = time;
       its.correlation = call.correlation;
     }
   }
 }
 
-std::vector<std::optional<HostCalls::Split>> HostCalls::finish() {
+void HostCalls::take_free(Process& process, const HostCall& call) {
+  if (!is_soon_after(call.begin, process.launched_until)) return process.free.clear();
+  if (call.begin > process.until) process.free.emplace_back(process.until, call.begin);
+  if (!call.launches) return;
+  for (const auto& [begin, end] : process.free) {
+    for (std::size_t gap = first_after(begin); gap < gaps_.size() && gaps_[gap].begin < end;
+         ++gap) {
+      if (gaps_[gap].behind.process == call.process)
+        between_[gap] += before_launch(gap, begin, end);
+    }
+  }
+  process.free.clear();
+}
+
+void HostCalls::sweep() {
   std::unordered_map<std::int64_t, Process> processes;
   calls_.for_each([&](const HostCall& call) {
     Process& process = processes[call.process];
+    take_free(process, call);
+    if (call.launches) process.launched_until = std::max(process.launched_until, call.end);
     const std::int64_t begin = std::max(call.begin, process.until);
     if (call.end <= begin) return;
     process.until = call.end;
     take(process, call, begin);
   });
   for (auto& [id, process] : processes) end_gap(process);
+}
+
+// Adds what the calls in a gap do not show.
+void HostCalls::end(std::size_t gap) {
+  Split& split = splits_[gap];
+  const std::int64_t own = in_launch(gap);
+  split.launching += own + between_[gap];
+  parts_.between_launches.add(between_[gap]);
+  if (!launches_[gap]) return;
+  if (!counted_[gap]) add_to(parts_.launches, launches_[gap]->function, own);
+  const std::int64_t arrival = std::max(launches_[gap]->arrival, gaps_[gap].begin);
+  split.queued = std::max<std::int64_t>(gaps_[gap].end - arrival, 0);
+  (launches_[gap]->for_event ? parts_.queued_for_event : parts_.queued).add(split.queued);
+}
+
+std::vector<std::optional<HostCalls::Split>> HostCalls::finish(
+    std::vector<std::optional<GapLaunch>> launches) {
+  launches_ = std::move(launches);
+  launches_.resize(gaps_.size());
+  between_.resize(gaps_.size());
+  counted_.resize(gaps_.size());
+  sweep();
   std::vector<std::optional<Split>> found(gaps_.size());
-  for (std::size_t i = 0; i < gaps_.size(); ++i) {
-    if (processes_.contains(gaps_[i].behind.process)) found[i] = splits_[i];
+  for (std::size_t gap = 0; gap < gaps_.size(); ++gap) {
+    if (!processes_.contains(gaps_[gap].behind.process)) continue;
+    end(gap);
+    found[gap] = splits_[gap];
   }
   return found;
 }

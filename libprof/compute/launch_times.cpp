@@ -5,6 +5,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/compute/fill.hpp"
+#include "libprof/compute/host_calls.hpp"
 #include "schema/derived.hpp"
 
 namespace gpuprof::compute {
@@ -29,50 +30,32 @@ void LaunchTimes::add(const KernelRows& kernels) {
   });
 }
 
-std::uint32_t LaunchTimes::function_of(CallTimes::Domain domain, std::int64_t cbid,
-                                       const CallTimes& names) {
-  const std::string* name = names.name_of(domain, cbid);
+std::uint32_t LaunchTimes::function_of(std::int64_t number, const CallTimes& names) {
+  const std::string* name =
+      names.name_of(is_of_driver(number) ? CallTimes::driver : CallTimes::runtime, cbid_of(number));
   const auto [known, fresh] = by_name_.try_emplace(name ? *name : std::string(),
                                                    static_cast<std::uint32_t>(functions_.size()));
   if (fresh) functions_.push_back(known->first);
   return known->second;
 }
 
-void LaunchTimes::add(const Calls& calls, const CallTimes& names, const CorrelationSet& asked_for) {
+// The call of an id gets all its launches.
+void LaunchTimes::join(store::Database& database, LaunchCalls& calls, const CallTimes& names) {
   if (launches_.empty()) return;
-  unless_full([&] {
-    const auto correlation = calls.correlation.int64s(), cbid = calls.cbid.int64s(),
-               start = calls.start.int64s(), end = calls.end.int64s();
-    std::optional<std::int64_t> latest;
-    std::uint32_t function = 0;  // of `latest`
-    for (std::size_t i = 0; i < correlation.size(); ++i) {
-      const std::int64_t id = correlation[i];
-      if (id == 0 || !asked_for.contains(id)) continue;
-      // If there are too many ids to track, join() drops the later calls.
-      if (!known_.is_full() && known_.contains(id)) continue;
-      known_.add(id);
-      if (cbid[i] != latest) function = function_of(calls.domain, cbid[i], names);
-      latest = cbid[i];
-      calls_.add({id, start[i], end[i], function});
-    }
-  });
-}
-
-// Calls with the same id are in the order in which they were added. The first gets all launches of
-// the id.
-void LaunchTimes::join(store::Database& database) {
   store::Statement name =
       database.prepare("SELECT coalesce(demangled, value) FROM main.StringTable WHERE _id_ = ?1");
   Sorted<Launch>::Cursor launch(launches_);
-  for (Sorted<Call>::Cursor call(calls_); !call.at_end(); call.advance()) {
-    while (!launch.at_end() && launch.front().correlation < call.front().correlation) {
-      launch.advance();
+  std::optional<std::int64_t> latest;
+  std::uint32_t function = 0;  // of `latest`
+  calls.for_each([&](const LaunchCall& call) {
+    while (!launch.at_end() && launch.front().correlation < call.correlation) launch.advance();
+    if (launch.at_end() || launch.front().correlation != call.correlation) return;
+    if (call.function != latest) function = function_of(call.function, names);
+    latest = call.function;
+    for (; !launch.at_end() && launch.front().correlation == call.correlation; launch.advance()) {
+      add(launch.front(), call, function, name);
     }
-    for (; !launch.at_end() && launch.front().correlation == call.front().correlation;
-         launch.advance()) {
-      add(launch.front(), call.front(), name);
-    }
-  }
+  });
 }
 
 std::int32_t LaunchTimes::first_of_its_name(std::int32_t kernel, store::Statement& name) {
@@ -86,27 +69,28 @@ std::int32_t LaunchTimes::first_of_its_name(std::int32_t kernel, store::Statemen
   return known->second;
 }
 
-void LaunchTimes::add(const Launch& launch, const Call& call, store::Statement& name) {
-  if (call.start == 0) return;  // not collected
+void LaunchTimes::add(const Launch& launch, const LaunchCall& call, std::uint32_t function,
+                      store::Statement& name) {
+  if (call.begin == 0) return;  // not collected
   const std::int32_t kernel = first_of_its_name(launch.kernel, name);
-  const std::uint64_t key = std::uint64_t{static_cast<std::uint32_t>(kernel)} << 32 | call.function;
+  const std::uint64_t key = std::uint64_t{static_cast<std::uint32_t>(kernel)} << 32 | function;
   const auto [known, fresh] = by_key_.try_emplace(key, groups_.size());
   if (fresh) {
     if (groups_.size() == Durations::most_groups) {
       throw Error("too many kernels and functions that launch them");
     }
-    groups_.push_back({kernel, call.function, {}, {}});
+    groups_.push_back({kernel, function, {}, {}});
   }
   Group& group = groups_[known->second];
-  const std::int64_t latency = saturating_subtract(launch.start, call.start);
+  const std::int64_t latency = saturating_subtract(launch.start, call.begin);
   group.latency.add(latency);
   latencies_.add(known->second, latency);
-  if (call.end != 0) group.calls.add(saturating_subtract(call.end, call.start));
+  if (call.end != 0) group.calls.add(saturating_subtract(call.end, call.begin));
 }
 
-void LaunchTimes::write(store::Database& database) {
+void LaunchTimes::write(store::Database& database, LaunchCalls& calls, const CallTimes& names) {
   store::Statement insert = fill(database, schema::tables::launch_time);
-  unless_full([&] { join(database); });
+  unless_full([&] { join(database, calls, names); });
   if (gave_up_) return;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const Group& group = groups_[i];

@@ -11,30 +11,20 @@
 #include "libprof/compute/call_times.hpp"
 #include "libprof/compute/duration_sum.hpp"
 #include "libprof/compute/durations.hpp"
-#include "libprof/compute/gpu_work.hpp"
 #include "libprof/compute/kernel_rows.hpp"
+#include "libprof/compute/launch_calls.hpp"
 #include "libprof/compute/sorted.hpp"
-#include "libprof/read/columns/chunk.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::compute {
 
-// Used by one thread. Memory: what two Sorted and Durations use, and one bit per call. The table
-// stays empty if the disk is full or there are too many kernels and functions.
+// Used by one thread. Memory: what Sorted and Durations use. The table stays empty if the disk is
+// full or there are too many kernels and functions.
 class LaunchTimes {
  public:
-  struct Calls {
-    CallTimes::Domain domain;
-    const columns::Column &correlation, &cbid, &start, &end;
-  };
-
   void add(const KernelRows& kernels);
-  // Call after all kernels have been added, with calls of the runtime before those of the driver:
-  // if several have the same id, the first counts. `asked_for`: ids of the work that calls
-  // requested.
-  void add(const Calls& calls, const CallTimes& names, const CorrelationSet& asked_for);
   // Fills the table, inside the caller's transaction. Nothing may be added afterwards.
-  void write(store::Database& database);
+  void write(store::Database& database, LaunchCalls& calls, const CallTimes& names);
 
  private:
   struct Launch {
@@ -42,27 +32,21 @@ class LaunchTimes {
     std::int32_t kernel;  // StringTable id
     bool operator<(const Launch& other) const { return correlation < other.correlation; }
   };
-  struct Call {
-    std::int64_t correlation, start, end;
-    std::uint32_t function;  // index in functions_
-    bool operator<(const Call& other) const { return correlation < other.correlation; }
-  };
   // Kernels that share a demangled name.
   struct Group {
-    std::int32_t kernel;  // the first of them
-    std::uint32_t function;
+    std::int32_t kernel;     // the first of them
+    std::uint32_t function;  // index in functions_
     DurationSum latency, calls;
   };
 
   void unless_full(const std::function<void()>& add);
-  std::uint32_t function_of(CallTimes::Domain domain, std::int64_t cbid, const CallTimes& names);
+  std::uint32_t function_of(std::int64_t number, const CallTimes& names);
   std::int32_t first_of_its_name(std::int32_t kernel, store::Statement& name);
-  void join(store::Database& database);
-  void add(const Launch& launch, const Call& call, store::Statement& name);
+  void join(store::Database& database, LaunchCalls& calls, const CallTimes& names);
+  void add(const Launch& launch, const LaunchCall& call, std::uint32_t function,
+           store::Statement& name);
 
   Sorted<Launch> launches_;
-  Sorted<Call> calls_;
-  CorrelationSet known_;  // ids in calls_
   std::vector<std::string> functions_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::unordered_map<std::uint64_t, std::size_t> by_key_;        // by kernel and function

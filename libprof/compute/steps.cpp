@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <string_view>
 
 #include "libprof/base/error.hpp"
@@ -28,6 +29,18 @@ bool is_usual(std::string_view name) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return std::ranges::find(usual, lower) != usual.end();
+}
+
+// Its StringTable id.
+std::int64_t id_of(const std::string& text, store::Database& database) {
+  store::Statement known = database.prepare("SELECT _id_ FROM main.StringTable WHERE value = ?1");
+  known.bind(1, text);
+  if (known.step()) return known.integer(0);
+  const auto last = database.integer("SELECT max(_id_) FROM main.StringTable").value_or(0);
+  store::Statement insert =
+      database.prepare("INSERT INTO main.StringTable(_id_, value) VALUES(?1, ?2)");
+  insert.bind(1, last + 1).bind(2, text).run();
+  return last + 1;
 }
 
 }  // namespace
@@ -109,8 +122,7 @@ void Steps::add(const Calls& calls) {
   }
 }
 
-void Steps::read_windows(store::Snapshot& snapshot, const std::function<void()>& check) {
-  if (!steps_.empty()) return;
+void Steps::find_windows() {
   // Ids of a process have its number in their high bits and count its calls: what was requested in
   // a window has the ids in between.
   bool open = false;
@@ -129,6 +141,32 @@ void Steps::read_windows(store::Snapshot& snapshot, const std::function<void()>&
       open = false;
     }
   }
+}
+
+void Steps::find_periods() {
+  const auto found = period_->find();
+  if (!found) return;
+  char text[80];
+  std::snprintf(text, sizeof text, "period of %lld launches, %.1f %% alike",
+                static_cast<long long>(found->length), 100 * found->alike);
+  periods_ = text;
+  for (std::size_t i = 0; i + 1 < found->starts.size(); ++i) {
+    const LaunchPeriod::Start &start = found->starts[i], &next = found->starts[i + 1];
+    // Of a graph with several steps, they would be one.
+    if (!start.goes_on || start.correlation == next.correlation) continue;
+    windows_.push_back({.first = start.correlation,
+                        .last = next.correlation - 1,
+                        .start = start.begin,
+                        .stop = std::max(next.begin, start.begin),
+                        .process = found->process});
+  }
+}
+
+void Steps::read_windows(store::Snapshot& snapshot, const std::function<void()>& check) {
+  if (!steps_.empty()) return;
+  find_windows();
+  if (windows_.empty()) find_periods();
+  period_.reset();
   if (windows_.empty()) return;
   const std::vector<Window> before = windows_;
   read_gpu_work(snapshot, {.visit =
@@ -153,10 +191,11 @@ void Steps::write(store::Database& database) {
     insert.bind(5, step.thread).bind(6, step.process);
     insert.bind_null(7).bind_null(8).bind_null(9).run();
   }
+  const std::int64_t name = periods_.empty() ? 0 : id_of(periods_, database);
   for (const Window& window : windows_) {
     std::int64_t busy = 0;
     for (const auto& [device, its] : window.busy) busy = std::max(busy, its.ns());
-    insert.bind_null(1).bind(2, std::int64_t{0}).bind(3, window.start);
+    insert.bind_null(1).bind(2, name).bind(3, window.start);
     window.stop == 0 ? insert.bind_null(4) : insert.bind(4, window.stop);
     insert.bind(5, window.thread).bind(6, window.process).bind(7, window.work);
     insert.bind(8, window.kernels).bind(9, busy).run();

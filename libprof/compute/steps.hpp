@@ -5,13 +5,16 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "libprof/base/pattern.hpp"
 #include "libprof/compute/gpu_work.hpp"
 #include "libprof/compute/intervals/busy.hpp"
+#include "libprof/compute/launch_period.hpp"
 #include "libprof/read/columns/chunk.hpp"
 #include "libprof/store/scan.hpp"
 #include "libprof/store/sqlite.hpp"
@@ -19,15 +22,23 @@
 namespace gpuprof::compute {
 
 // Ranges whose name matches a regular expression: RUN's "step". If the file has none, ranges with
-// the usual names of steps. If no range matches, the windows between cudaProfilerStart and Stop.
-// Used by one thread. Memory: some 60 bytes per step; steps beyond most_steps are ignored.
+// the usual names of steps. If no range matches, the windows between cudaProfilerStart and Stop; if
+// there are none, what the sequence of launches repeats. Used by one thread. Memory: some 60 bytes
+// per step, steps beyond most_steps are ignored; and see LaunchPeriod.
 class Steps {
  public:
   static constexpr std::size_t most_steps = std::size_t{1} << 20;
 
   explicit Steps(store::Database& database);
 
+  // First of all.
   void read_ranges(store::Snapshot& snapshot, const std::function<void()>& check);
+  // In start order.
+  void add(const GpuWork& work) {
+    if (steps_.empty()) period_->add(work);
+  }
+  // Forgets all work.
+  void restart() { period_.emplace(); }
   // Calls from RUNTIME or DRIVER, with their columns.
   struct Calls {
     bool runtime = false;
@@ -35,7 +46,8 @@ class Steps {
   };
   void add(const Calls& calls);
 
-  // If there are no ranges: finds the windows and their work. Nothing may be added afterwards.
+  // If there are no ranges: finds the windows or periods, and their work. Nothing may be added
+  // afterwards.
   void read_windows(store::Snapshot& snapshot, const std::function<void()>& check);
   // Fills the table, inside the caller's transaction.
   void write(store::Database& database);
@@ -61,13 +73,17 @@ class Steps {
   };
 
   bool is_step(const std::string& name) const;
+  void find_windows();
+  void find_periods();
 
   std::unique_ptr<Pattern> pattern_;  // null: usual names
   std::vector<Step> steps_;
   std::unordered_map<std::int64_t, bool> starts_[2];  // by cbid, for driver and runtime
   // By correlation id, so in the order in which a process made them.
   std::map<std::int64_t, ProfilerCall> calls_;
+  std::optional<LaunchPeriod> period_{std::in_place};
   std::vector<Window> windows_;
+  std::string periods_;  // what the windows are, if they are periods
 };
 
 }  // namespace gpuprof::compute

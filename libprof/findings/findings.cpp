@@ -83,8 +83,11 @@ class Reading {
 
  private:
   void read_devices() {
+    report::TimeAccount account = report::account_of(database_, accounts_);
+    auto gpu = account.gpus.begin();
     for (const auto& [id, parts] : accounts_.devices) {
-      Device device{.id = id, .name = names_.device(id)};
+      Device device{.id = id, .name = std::move(gpu->name), .rows = std::move(gpu->rows)};
+      ++gpu;
       std::int64_t before = 0;
       for (const compute::AccountPart& part : parts) {
         if (part.what == "before") before = part.duration;
@@ -197,8 +200,8 @@ Findings read_findings(store::Database& database, const reading::Moment& from,
       compute::read_accounts(snapshot, {window.from, window.to}, check);
   if (accounts.devices.empty()) return {};
   Findings findings = Reading(database, accounts, zero).read(check);
-  findings.of_steps = judged.of_steps;
-  findings.without_first = judged.without_first;
+  findings.of_steps = judged.of_steps();
+  findings.warm_up = judged.warm_up;
   simulate_mending(snapshot, window, findings, check);
   rank(findings.findings);
   return findings;

@@ -10,6 +10,7 @@
 
 #include "libprof/findings/rule.hpp"
 #include "libprof/read/window.hpp"
+#include "libprof/report/account.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::findings {
@@ -42,6 +43,7 @@ struct Device {
   std::int64_t compute = 0, communication = 0, copy = 0, set = 0;  // ns
   // ns by part of the account, as statement.hpp names them; they add up to the time.
   std::map<std::string, std::int64_t> parts = {};
+  std::vector<report::AccountRow> rows = {};  // of the account
 
   std::int64_t idle() const { return time - compute - communication - copy - set; }
 };
@@ -64,7 +66,7 @@ struct Judgement {
 struct Findings {
   std::int64_t begin = 0, end = 0;  // of the time that is judged, ns after the run's zero
   bool of_steps = false;            // that is the time of the steps, because nothing was chosen
-  bool without_first = false;       // the first step is left out
+  std::int64_t warm_up = 0;         // steps that are left out, the first
   std::vector<Device> devices;
   std::int64_t steps = 0;           // in that time, of the process with most; 0: none
   std::vector<std::string> doubts;  // why the confidence of all findings is lower, sentences
@@ -77,9 +79,9 @@ struct Findings {
   const Device& device(std::int64_t id) const;
 };
 
-// By default of the steps, without the first if there are at least three, or of the run if none are
-// known. All findings together never take more from a part of a device's account than it has.
-// `check` is called now and then and may throw.
+// By default of the steps, or of the run if none are known: reading::judged_window(). All findings
+// together never take more from a part of a device's account than it has. `check` is called now and
+// then and may throw.
 Findings read_findings(store::Database& database, const reading::Moment& from,
                        const reading::Moment& to, const std::function<void()>& check);
 

@@ -12,12 +12,12 @@ namespace {
 constexpr std::string_view gaps_sql = R"(,
 waits AS (
   SELECT b.correlation_id >> 32 AS process, b.start AS time, b."end" AS until, NULL AS gap,
-         NULL AS device, NULL AS stop, NULL AS no_call, NULL AS what
+         NULL AS device, NULL AS stop, NULL AS no_call, NULL AS launch, NULL AS queued, NULL AS what
   FROM blocking_calls AS b CROSS JOIN span AS s
   WHERE b.start < b."end" AND b.start < s.last AND b."end" > s.first
   UNION ALL
   SELECT correlationId >> 32, start, NULL, _id_, deviceId, stop, min(noCallTime, stop - start),
-         nullif(nameBehind, 0)
+         min(launchTime, stop - start), min(queuedTime, stop - start), nullif(nameBehind, 0)
   FROM GPU_GAP),
 waited AS (
   SELECT *, max(until) OVER p > time AS after_wait, sum(until - time) OVER p AS waited
@@ -25,8 +25,8 @@ waited AS (
   WINDOW p AS (PARTITION BY process ORDER BY time, gap ROWS UNBOUNDED PRECEDING)),
 idle AS (
   SELECT w.device, w.process, max(w.time, s.first) AS first, min(w.stop, s.last) AS last,
-         w.stop - w.time AS length, w.no_call, coalesce(w.after_wait, 0) AS after_wait, w.waited,
-         w.what
+         w.stop - w.time AS length, w.no_call, w.launch, w.queued,
+         coalesce(w.after_wait, 0) AS after_wait, w.waited, w.what
   FROM waited AS w CROSS JOIN span AS s
   WHERE w.gap IS NOT NULL AND w.time < s.last AND w.stop > s.first),
 dry AS (
@@ -95,7 +95,7 @@ std::vector<AccountLine> account_lines(const compute::Accounts& accounts) {
       AccountLine line{
           .device = device, .part = part_of(part), .ns = part.duration, .count = part.intervals};
       if (line.part.empty()) continue;
-      if (line.part == "call" && part.cause != 0) {
+      if (part.is_of_function()) {
         line.domain = compute::is_of_driver(part.cause) ? "driver" : "runtime";
         line.cause = compute::cbid_of(part.cause);
       }

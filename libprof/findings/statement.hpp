@@ -5,15 +5,16 @@
 //   account(device, part, domain, cause, ns, count)  the account of each device in the window
 //   room(device, part, ns)                           what rules before this one left of each part
 //   gaps(device, first, last, length, no_call,       times without work that are in the window:
-//        after_wait, what)                           `length` is of the whole gap, `no_call` what
-//                                                    of it the host was in no call, `after_wait`
-//                                                    whether the host waited for the GPU when the
-//                                                    gap began, `what` the name of the work after
-//                                                    it
+//        launch, queued, after_wait, what)           `length` is of the whole gap, `no_call`,
+//                                                    `launch` and `queued` are what of it is in
+//                                                    these parts of the account, the rest being
+//                                                    in calls, `after_wait` whether the host
+//                                                    waited for the GPU when the gap began, `what`
+//                                                    the name of the work after it
 //
 // Parts of the account: compute, communication, set, "copy 1" with the direction
-// (CUpti_ActivityMemcpyKind), and of idle time call, no call, unknown and short gap. `cause` is the
-// API_NAME.cbid of a call, whose domain is in `domain`.
+// (CUpti_ActivityMemcpyKind), and of idle time queued, launch, call, no call, unknown and short
+// gap. `cause` is the API_NAME.cbid of a call or launch, whose domain is in `domain`.
 #pragma once
 
 #include <cstdint>

@@ -5,20 +5,11 @@
 
 #include "libprof/base/printable.hpp"
 #include "libprof/base/text.hpp"
+#include "libprof/read/steps_window.hpp"
 #include "libprof/report/number.hpp"
 #include "schema/enums.hpp"
 
 namespace gpuprof::findings {
-namespace {
-
-// Shares of a device's time from which on it is hardly used, or does one thing for most of it.
-constexpr double hardly = 0.1, mostly = 0.5, mostly_computing = 0.9;
-
-double share_of(std::int64_t ns, const Device& device) {
-  return static_cast<double>(ns) / static_cast<double>(device.time);
-}
-
-}  // namespace
 
 std::string time_words(std::int64_t ns) {
   return report::format_time(static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)));
@@ -30,6 +21,8 @@ std::string part_words(const std::string& part) {
   if (part == "compute") return "computing";
   if (part == "communication") return "communicating";
   if (part == "set") return "setting memory";
+  if (part == "queued") return "idle time, work waiting in its stream";
+  if (part == "launch") return "idle time, the host launching";
   if (part == "call") return "idle time, the host in calls of CUDA";
   if (part == "no call") return "idle time, the host in no call of CUDA";
   if (part == "short gap") return "idle time in short gaps";
@@ -42,27 +35,13 @@ std::string part_words(const std::string& part) {
 }
 
 std::string verdict(const Device& device) {
-  const double idle = share_of(device.idle(), device), compute = share_of(device.compute, device);
-  const double copy = share_of(device.copy, device);
-  std::string text = printable(device.name) + " ";
-  text += idle > 1 - hardly            ? "is hardly used"
-          : idle > mostly              ? "is idle for most of the time"
-          : copy > mostly              ? "copies for most of the time"
-          : compute > mostly_computing ? "computes for most of the time"
-                                       : "is in use";
-  text += ": of " + time_words(device.time) + " from " + report::format_moment(device.begin) +
-          " on, it computed for " + percent_words(compute);
-  for (const auto& [ns, word] :
-       {std::pair{device.communication, "communicated"}, std::pair{device.copy, "copied"},
-        std::pair{device.set, "set memory"}}) {
-    if (ns > 0) text += std::string(", ") + word + " for " + percent_words(share_of(ns, device));
-  }
-  return text + ", and was idle for " + percent_words(idle) + ".";
+  return report::verdict_of({.id = device.id, .name = printable(device.name), .rows = device.rows});
 }
 
 std::string steps_words(const Findings& findings) {
   return count_of(findings.steps, "step") + (findings.steps == 1 ? " is" : " are") + " judged" +
-         (findings.without_first ? ", without the first" : "") + "; --from 0 judges the whole run.";
+         (findings.warm_up > 0 ? ", " + reading::warm_up_words(findings.warm_up) : "") +
+         "; --from 0 judges the whole run.";
 }
 
 std::string saving(const Findings& findings, const Finding& finding) {

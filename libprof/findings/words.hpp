@@ -17,7 +17,7 @@ std::string time_words(std::int64_t ns);
 std::string percent_words(double share);
 // "copying HtoD", "idle, the host in no call of CUDA".
 std::string part_words(const std::string& part);
-// "NVIDIA H200 (0) is hardly used: it computed for 2.4% of 3.62s, and was idle for 97.6%."
+// As in the account.
 std::string verdict(const Device& device);
 // "9 steps are judged, without the first; --from 0 judges the whole run." Only of_steps.
 std::string steps_words(const Findings& findings);

@@ -1,7 +1,6 @@
 #include "libprof/report/account.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <map>
 #include <string_view>
@@ -9,7 +8,6 @@
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/compute/account.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/report/output.hpp"
@@ -26,44 +24,14 @@ AccountRow row_of(const compute::AccountPart& part, reading::Names& names) {
   if (part.what == "copy") {
     row.cause = schema::enum_name("CUpti_ActivityMemcpyKind", part.cause);
     if (row.cause.empty()) row.cause = std::to_string(part.cause);
-  } else if (part.what == "call" && part.cause != 0) {
+  } else if (part.what == "queued" && part.cause != 0) {
+    row.cause = "cudaStreamWaitEvent";
+  } else if (part.is_of_function()) {
     using enum reading::ApiDomain;
     row.cause = names.api(compute::is_of_driver(part.cause) ? driver : runtime,
                           compute::cbid_of(part.cause));
   }
   return row;
-}
-
-// The GPU was idle between works.
-bool is_gap(const AccountRow& row) {
-  return !is_work(row) && row.what != "before" && row.what != "after";
-}
-
-std::string gap_words(const AccountRow& row) {
-  if (row.what == "no call") return "the host in no call of CUDA";
-  if (row.what == "unknown") return "the host's calls not recorded";
-  if (row.what == "short gap") return "in short gaps";
-  return "the host in " + (row.cause.empty() ? "other calls" : row.cause);
-}
-
-std::string share_words(std::int64_t part, std::int64_t whole) {
-  const double percent = 100 * static_cast<double>(part) / static_cast<double>(whole);
-  if (part > 0 && percent < 0.1) return "less than 0.1 %";
-  if (part < whole && percent > 99.9) return "more than 99.9 %";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", percent);
-  return text;
-}
-
-template <class Counts>
-std::int64_t time_of(const GpuAccount& gpu, const Counts& counts) {
-  std::int64_t time = 0;
-  for (const AccountRow& row : gpu.rows) time += counts(row) ? row.duration : 0;
-  return time;
-}
-
-std::int64_t computed(const GpuAccount& gpu) {
-  return time_of(gpu, [](const AccountRow& row) { return row.what == "compute"; });
 }
 
 double percent_of(const AccountRow& row, const TimeAccount& account) {
@@ -125,7 +93,11 @@ class GpuText {
 };
 
 // Text sums up the functions in which the host was for less than this.
-constexpr double least_percent_of_a_call = 0.1;
+constexpr double least_percent_of_a_function = 0.1;
+
+bool is_of_function(const AccountRow& row) {
+  return row.what == "call" || (row.what == "launch" && !row.cause.empty());
+}
 
 void print_text(const TimeAccount& account, Output& output) {
   if (account.gpus.empty()) {
@@ -139,7 +111,7 @@ void print_text(const TimeAccount& account, Output& output) {
     GpuText text(account, output);
     for (const AccountRow& row : gpu.rows) {
       const bool is_short =
-          row.what == "call" && percent_of(row, account) < least_percent_of_a_call;
+          is_of_function(row) && percent_of(row, account) < least_percent_of_a_function;
       is_short ? text.leave_out(row) : text.print(row);
     }
     text.print_others("was idle, the host in ", "other function");
@@ -149,18 +121,19 @@ void print_text(const TimeAccount& account, Output& output) {
 
 // Of a call the function, as in HostCall; nullopt: no class of ours.
 std::optional<compute::AccountPart> part_of(store::Statement& row) {
-  static constexpr std::string_view classes[] = {"compute", "communication", "copy",    "set",
-                                                 "call",    "no call",       "unknown", "short gap",
-                                                 "before",  "after"};
+  static constexpr std::string_view classes[] = {"compute", "communication", "copy",   "set",
+                                                 "queued",  "launch",        "call",   "no call",
+                                                 "unknown", "short gap",     "before", "after"};
   const auto known = std::ranges::find(classes, row.text(1));
   if (known == std::end(classes) || row.integer(4) < 0) return std::nullopt;
-  const std::int64_t cause = row.integer(3);
-  const bool in_function = *known == "call" && cause != 0;
-  return compute::AccountPart{
-      .what = *known,
-      .cause = in_function ? compute::function_number(row.text(2) == "driver", cause) : cause,
-      .duration = row.integer(4),
-      .intervals = row.integer(5)};
+  compute::AccountPart part{.what = *known,
+                            .cause = row.integer(3),
+                            .duration = row.integer(4),
+                            .intervals = row.integer(5)};
+  if (part.is_of_function()) {
+    part.cause = compute::function_number(row.text(2) == "driver", part.cause);
+  }
+  return part;
 }
 
 // A function may have several numbers: cuDeviceGetUuid and cuDeviceGetUuid_v2.
@@ -181,46 +154,6 @@ std::vector<AccountRow> rows_of(std::span<const compute::AccountPart> parts,
 }
 
 }  // namespace
-
-bool is_work(const AccountRow& row) {
-  return row.what == "compute" || row.what == "communication" || row.what == "copy" ||
-         row.what == "set";
-}
-
-std::string words_of(const AccountRow& row) {
-  if (row.what == "compute") return "computed";
-  if (row.what == "communication") return "communicated only";
-  if (row.what == "copy") return "copied only, " + row.cause;
-  if (row.what == "set") return "set memory only";
-  if (row.what == "unknown") return "was idle, the host's calls were not recorded";
-  if (is_gap(row)) return "was idle, " + gap_words(row);
-  return "was idle " + row.what + " its " + (row.what == "before" ? "first" : "last") + " work";
-}
-
-std::string verdict_of(const TimeAccount& account) {
-  const GpuAccount* gpu = nullptr;
-  for (const GpuAccount& each : account.gpus) {
-    if (!gpu || computed(each) < computed(*gpu)) gpu = &each;
-  }
-  const std::int64_t span = gpu ? time_of(*gpu,
-                                          [](const AccountRow& row) {
-                                            return row.what != "before" && row.what != "after";
-                                          })
-                                : 0;
-  if (span == 0) return "";
-  const auto share = [&](std::int64_t time) { return share_words(time, span); };
-  std::string text = "Of the " + format_time(static_cast<std::uint64_t>(span)) +
-                     " from its first work to its last, " + gpu->name + " computed in " +
-                     share(computed(*gpu));
-  if (account.gpus.size() > 1) {
-    text += ", least of " + std::to_string(account.gpus.size()) + " GPUs";
-  }
-  text += " and was idle in " + share(time_of(*gpu, is_gap));
-  const auto most = std::ranges::find_if(gpu->rows, is_gap);  // the longest comes first
-  if (most == gpu->rows.end()) return text + ".";
-  return text + ", for the most part " + (most->what == "short gap" ? "" : "with ") +
-         gap_words(*most) + " (" + share(most->duration) + ").";
-}
 
 TimeAccount read_account(store::Database& database, const reading::Moment& from,
                          const reading::Moment& to, const std::function<void()>& check) {
@@ -243,20 +176,25 @@ std::vector<TimeAccount> read_accounts(store::Database& database,
   std::vector<compute::TimeBounds> bounds;
   for (const reading::Window& window : windows) bounds.push_back({window.from, window.to});
   store::Snapshot snapshot(database);
-  reading::Tables tables(database);
-  const std::int64_t zero = reading::zero_of_run(tables).value_or(0);
-  reading::Names names(database, reading::NameStyle::compatible);
   std::vector<TimeAccount> all;
   for (const compute::Accounts& found : compute::read_accounts(snapshot, bounds, check)) {
-    TimeAccount& account = all.emplace_back();
-    if (found.devices.empty()) continue;
-    account.begin = saturating_subtract(found.window.first, zero);
-    account.time = found.window.length();
-    for (const auto& [id, parts] : found.devices) {
-      account.gpus.push_back({.id = id, .name = names.device(id), .rows = rows_of(parts, names)});
-    }
+    all.push_back(account_of(database, found));
   }
   return all;
+}
+
+TimeAccount account_of(store::Database& database, const compute::Accounts& accounts) {
+  TimeAccount account;
+  if (accounts.devices.empty()) return account;
+  reading::Tables tables(database);
+  account.begin =
+      saturating_subtract(accounts.window.first, reading::zero_of_run(tables).value_or(0));
+  account.time = accounts.window.length();
+  reading::Names names(database, reading::NameStyle::compatible);
+  for (const auto& [id, parts] : accounts.devices) {
+    account.gpus.push_back({.id = id, .name = names.device(id), .rows = rows_of(parts, names)});
+  }
+  return account;
 }
 
 std::optional<TimeAccount> stored_account(store::Database& database) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "libprof/compute/account.hpp"
 #include "libprof/read/window.hpp"
 #include "libprof/report/options.hpp"
 #include "libprof/report/output.hpp"
@@ -49,16 +50,22 @@ TimeAccount read_account(store::Database& database, const reading::Window& windo
 std::vector<TimeAccount> read_accounts(store::Database& database,
                                        std::span<const reading::Window> windows,
                                        const std::function<void()>& check);
+// With the names of the file.
+TimeAccount account_of(store::Database& database, const compute::Accounts& accounts);
 
 // That of the run as it was stored when the run ended, without `begin`; nullopt: the file has none,
 // or a wrong one.
 std::optional<TimeAccount> stored_account(store::Database& database);
 
-// One sentence about the GPU that computed least: "Of the 3.75s from its first work to its last,
-// NVIDIA H200 (0) computed in 12.5 % and was idle in 80.2 %, for the most part with the host in no
-// call of CUDA (75.1 %)." Empty: no GPU had work.
+// One sentence: "NVIDIA H200 (0) is idle for most of the time: of the 3.75s from its first work to
+// its last it computed in 12.5 %, copied in 7.3 % and was idle in 80.2 %, for the most part with
+// the host in no call of CUDA (75.1 %)." Empty: it had no work.
+std::string verdict_of(const GpuAccount& gpu);
+// About the GPU that computed least.
 std::string verdict_of(const TimeAccount& account);
 
+// "12.5 %", "less than 0.1 %".
+std::string share_words(std::int64_t part, std::int64_t whole);
 // What the GPU did, as what follows its name: "was idle, the host in cudaFree".
 std::string words_of(const AccountRow& row);
 

@@ -63,15 +63,18 @@ class HostsInGaps::OfDevice {
     if (loads) loading_.add(call);
   }
 
-  void finish(Schedule& schedule) {
-    const auto all = all_.finish(), allocating = allocating_.finish(), loading = loading_.finish();
+  void finish(Schedule& schedule, const LaunchOf& launch_of) {
+    std::vector<std::optional<compute::GapLaunch>> launches;
+    for (const std::uint32_t number : chosen_) launches.push_back(launch_of(schedule.gaps[number]));
+    const auto all = all_.finish(std::move(launches));
+    const auto allocating = allocating_.finish(), loading = loading_.finish();
     const auto in_calls = [](const auto& split) {
       return split ? split->in_calls : std::int64_t{};
     };
     for (std::size_t i = 0; i < chosen_.size(); ++i) {
       if (!all[i]) continue;
       schedule.gaps[chosen_[i]].host = static_cast<std::uint32_t>(schedule.hosts.size());
-      schedule.hosts.push_back({.no_call = gaps_[i].length() - all[i]->in_calls,
+      schedule.hosts.push_back({.no_call = all[i]->no_call(gaps_[i]),
                                 .allocating = in_calls(allocating[i]),
                                 .loading = in_calls(loading[i])});
     }
@@ -115,8 +118,8 @@ void HostsInGaps::add(const compute::HostCall& call) {
   for (const auto& device : devices_) device->add(call, allocates, loads);
 }
 
-void HostsInGaps::finish() {
-  for (const auto& device : devices_) device->finish(schedule_);
+void HostsInGaps::finish(const LaunchOf& launch_of) {
+  for (const auto& device : devices_) device->finish(schedule_, launch_of);
   devices_.clear();
 }
 

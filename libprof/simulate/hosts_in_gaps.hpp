@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -22,8 +24,10 @@ class HostsInGaps {
 
   // Its process is the number of the schedule.
   void add(const compute::HostCall& call);
-  // Fills in the schedule's `hosts`. Nothing may be added afterwards.
-  void finish();
+  // Fills in the schedule's `hosts`. Nothing may be added afterwards. `launch_of` knows how the
+  // work after a gap was launched.
+  using LaunchOf = std::function<std::optional<compute::GapLaunch>(const Gap&)>;
+  void finish(const LaunchOf& launch_of);
 
  private:
   class OfDevice;

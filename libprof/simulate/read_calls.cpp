@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <optional>
 #include <string>
 
+#include "libprof/base/saturating.hpp"
 #include "libprof/compute/call_times.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "libprof/simulate/hosts_in_gaps.hpp"
@@ -13,7 +15,10 @@ namespace {
 class Calls {
  public:
   Calls(store::Database& database, Read& read) : read_(read), hosts_(database, read.schedule) {
-    for (const std::int64_t correlation : read.correlations) asked_for_.add(correlation);
+    for (std::uint32_t work = 0; work < read.correlations.size(); ++work) {
+      asked_for_.add(read.correlations[work]);
+      (is_waited_for(work) ? waited_for_ : launched_).add(read.correlations[work]);
+    }
     for (const Synchronization& each : read.synchronizations) asked_for_.add(each.correlation);
     if (!read.schedule.works.empty()) last_ = read.schedule.works.back().begin;
   }
@@ -31,20 +36,36 @@ class Calls {
               .begin = begin[row],
               .end = end[row],
               .correlation = correlation[row],
-              .function = compute::function_number(of_driver, cbid[row])});
+              .function = compute::function_number(of_driver, cbid[row]),
+              .launches = launches(correlation[row])});
       }
       keep({correlation[row], begin[row], end[row], 0}, process[row], thread[row]);
     }
   }
 
   void finish() {
-    hosts_.finish();
     std::ranges::sort(read_.calls, {}, &Call::correlation);
     const auto others = std::ranges::unique(read_.calls, {}, &Call::correlation);
     read_.calls.erase(others.begin(), others.end());
+    hosts_.finish([&](const Gap& gap) { return launch_of(gap.work); });
   }
 
  private:
+  // As the account has it, which does not know of waits that were short.
+  bool is_waited_for(std::uint32_t work) const {
+    return (read_.schedule.works[work].copied & (pageable_copies | blocking_copies)) != 0;
+  }
+  bool launches(std::int64_t correlation) const {
+    return correlation != 0 && launched_.contains(correlation) &&
+           !waited_for_.contains(correlation);
+  }
+  std::optional<compute::GapLaunch> launch_of(std::uint32_t work) const {
+    const std::int64_t correlation = read_.correlations[work];
+    const Call* call = launches(correlation) ? read_.find_call(correlation) : nullptr;
+    if (!call) return std::nullopt;
+    return compute::GapLaunch{.begin = call->begin,
+                              .arrival = saturating_add(call->end, compute::launch_latency)};
+  }
   void take(compute::HostCall call) {
     const std::uint32_t process = read_.processes.find(call.process);
     if (process == none) return;
@@ -67,7 +88,8 @@ class Calls {
   Read& read_;
   HostsInGaps hosts_;
   compute::CorrelationSet asked_for_, known_;
-  std::int64_t last_ = 0;  // begin of the last work
+  compute::CorrelationSet launched_, waited_for_;  // work
+  std::int64_t last_ = 0;                          // begin of the last work
 };
 
 }  // namespace

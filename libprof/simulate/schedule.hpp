@@ -61,7 +61,8 @@ struct Gap {
   bool in_wait = false;       // the host was waiting when it began
 };
 
-// How long the host was in no call of CUDA in a gap, and in calls that allocate and that load code.
+// How long the host was in no call of CUDA in a gap and launched nothing, as in the account, and in
+// calls that allocate and that load code.
 struct HostInGap {
   std::int64_t no_call = 0, allocating = 0, loading = 0;
 };

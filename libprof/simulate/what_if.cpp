@@ -119,10 +119,11 @@ std::string what_if_text(const WhatIf& result) {
   std::string text;
   for (const std::string& words : change_words(result.question)) text += words + '\n';
   for (const std::string& doubt : result.doubts) text += doubt + '\n';
-  const std::string what = result.judged.of_steps
-                               ? "the time of " + count_of(result.steps, "step") +
-                                     (result.judged.without_first ? ", without the first" : "")
-                               : "the time from its first work to its last";
+  std::string what = "the time from its first work to its last";
+  if (result.judged.of_steps()) {
+    what = "the time of " + count_of(result.steps, "step");
+    if (result.judged.warm_up > 0) what += ", " + reading::warm_up_words(result.judged.warm_up);
+  }
   for (const WhatIf::Device& device : result.devices) {
     const DeviceOutcome& time = device.time;
     text += '\n' + printable(device.name) + ", " + what + ":\n" + "  before  " +
@@ -130,7 +131,7 @@ std::string what_if_text(const WhatIf& result) {
             time_words(time.saved()) + ", " + report::format_percent(100 * share_of(time)) +
             " of the time before\n";
   }
-  if (result.judged.of_steps) text += "\n--from 0 simulates the whole run.\n";
+  if (result.judged.of_steps()) text += "\n--from 0 simulates the whole run.\n";
   return text;
 }
 
@@ -157,7 +158,7 @@ std::string what_if_json(const WhatIf& result) {
                       {"window",
                        {{"relative_begin_ns", relative(result.judged.window.from)},
                         {"relative_end_ns", relative(result.judged.window.to)},
-                        {"of_steps", result.judged.of_steps}}},
+                        {"of_steps", result.judged.of_steps()}}},
                       {"steps", result.steps > 0 ? Json(result.steps) : Json()},
                       {"change",
                        {{"kernels", std::move(kernels)},

@@ -19,11 +19,13 @@ struct Class {
   int colour;  // of 16
 };
 
-constexpr std::array<Class, 9> classes{{
+constexpr std::array<Class, Times::kinds> classes{{
     {"compute", "computing", "█", "#", 34},
     {"communication", "communicating", "▓", "%", 35},
     {"copy", "copying", "▒", "=", 33},
     {"set", "setting memory", "▞", "+", 33},
+    {"launch", "idle, host launching", "╱", "^", 33},
+    {"queued", "idle, work in its queue", "╌", "_", 35},
     {"call", "idle, host in CUDA calls", "░", "~", 31},
     {"no call", "idle, host in no CUDA call", "·", ".", 37},
     {"short gap", "idle in short gaps", "┄", "-", 32},

@@ -22,6 +22,8 @@ enum class Doing : std::uint8_t {
   communication,
   copy,
   set,
+  launch,
+  queued,
   call,
   no_call,
   short_gap,
@@ -32,6 +34,8 @@ enum class Doing : std::uint8_t {
 // ns by class.
 class Times {
  public:
+  static constexpr std::size_t kinds = static_cast<std::size_t>(Doing::idle) + 1;
+
   // Adds to the class of that name, as the account has it: "compute", "copy 1", "no call". The time
   // before the first work and after the last counts nowhere.
   void add(std::string_view what, std::int64_t ns);
@@ -40,7 +44,7 @@ class Times {
   std::int64_t all() const;
 
  private:
-  std::array<std::int64_t, 9> ns_{};
+  std::array<std::int64_t, kinds> ns_{};
 };
 
 // `width` characters. A class that has time has at least one, if there are enough.

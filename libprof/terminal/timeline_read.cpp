@@ -293,11 +293,12 @@ ShownPart choose(store::Database& database, store::Snapshot& snapshot,
   const reading::JudgedWindow judged = reading::judged_window(database, options.from, options.to);
   ShownPart shown{judged.window, sweep_over(snapshot, judged.window, check)};
   if (options.from.given() || options.to.given()) return shown;
-  if (judged.of_steps && shown.sweep.first()) {
-    shown.part = judged.without_first ? "the steps without the first" : "the steps";
+  if (judged.of_steps() && shown.sweep.first()) {
+    shown.part = "the steps";
+    if (judged.warm_up > 0) shown.part += " " + reading::warm_up_words(judged.warm_up);
     return shown;
   }
-  if (judged.of_steps) shown = {{}, sweep_over(snapshot, {}, check)};
+  if (judged.of_steps()) shown = {{}, sweep_over(snapshot, {}, check)};
   if (!shown.sweep.first()) return shown;
   if (const auto busy = find_busy_part(shown.sweep)) {
     shown = {*busy, sweep_over(snapshot, *busy, check), "where nearly all of the work is"};

@@ -4,7 +4,7 @@
 -- short_name TEXT: name of the function alone, without namespace, template arguments and parameters
 -- display_name TEXT: as short as is unique within the file: the function, with the template arguments
 --   that tell its kernels apart; of a name without these and longer than 44 characters the words in
---   which it differs; at most 160 bytes; short_name while the run is not over
+--   which it differs; short_name while the run is not over
 -- mangled_name TEXT: name as the compiler made it
 -- start INTEGER [ns]: start on the GPU, on CUPTI's clock; NULL = not collected
 -- end INTEGER [ns]: end on the GPU, on CUPTI's clock; NULL = not collected
@@ -29,9 +29,8 @@
 -- cluster_z INTEGER [count]: blocks of a cluster in z
 -- max_active_clusters INTEGER [count]: clusters that can run at a time
 -- theoretical_occupancy REAL [share]: warps that fit on a multiprocessor at a time, of those it
---   holds, from 0 to 1, as CUDA's occupancy calculator says (table LAUNCH_SHAPE); NULL = not known
--- occupancy_limiter TEXT: what lets no more fit: warps, registers, shared memory or blocks; several
---   have commas between; NULL = not known
+--   holds, from 0 to 1, see LAUNCH_SHAPE; NULL = not known
+-- occupancy_limiter TEXT: what lets no more fit: warps, registers, shared memory or blocks; several with commas; NULL = not known
 -- blocks_per_sm INTEGER [count]: blocks that fit on a multiprocessor at a time; NULL = not known
 -- waves REAL [count]: blocks of the launch, by those that fit on the device at a time; NULL = not
 --   known

@@ -13,8 +13,7 @@
 -- end INTEGER [ns]: end of the kernel on the GPU, on CUPTI's clock; NULL = not collected
 -- duration INTEGER [ns]: of the kernel; NULL = not collected
 -- launch_latency INTEGER [ns]: from the start of the call to the start of the kernel
--- queue_delay INTEGER [ns]: from the end of the call to the start of the kernel; below 0 = it ran
---   before the call returned
+-- queue_delay INTEGER [ns]: from the end of the call to the start of the kernel; below 0 = it began earlier
 -- device_id INTEGER: device that ran it
 -- context_id INTEGER: context that ran it
 -- stream_id INTEGER: stream that ran it

@@ -16,7 +16,7 @@
 --   known
 -- end INTEGER [ns]: when it was over, on CUPTI's clock; NULL = not known
 -- duration INTEGER [ns]: from start to end; NULL = not known
--- ordinal INTEGER: counts the launches of the context from 1; of a range the ranges
+-- ordinal INTEGER: counts the launches of the context from 1; of 'range' the ranges
 -- pass_group INTEGER: METRIC_GROUP that was measured
 -- note TEXT: why it has no values of other metrics; NULL = it has all
 CREATE VIEW range_metrics AS

@@ -12,7 +12,7 @@
 -- process_id INTEGER: process that launched it
 -- grid TEXT: blocks of a kernel as text, (x,y,z)
 -- block TEXT: threads of a block as text, (x,y,z)
--- ordinal INTEGER: counts the launches of the context from 1; of a range the ranges
+-- ordinal INTEGER: counts the launches of the context from 1; of 'range' the ranges
 -- pass_group INTEGER: METRIC_GROUP that was to be measured
 CREATE VIEW metric_gaps AS
 SELECT r.kind AS kind,

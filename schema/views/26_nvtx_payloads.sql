@@ -6,7 +6,7 @@
 -- schema TEXT: name of the layout; '' = none
 -- field TEXT: name of the field; a.b = b inside a, a[2] = an element; '' = no layout
 -- value ANY: a number or a text; of an enum its name where it has one
--- int_value INTEGER: a whole number, also that of an enum's name; else NULL
+-- int_value INTEGER: a whole number, or that of an enum's name; else NULL
 -- thread_id INTEGER: thread that made or opened it
 -- process_id INTEGER: process that did
 CREATE VIEW nvtx_payloads AS

@@ -1,19 +1,19 @@
 -- Steps of the program: NVTX ranges whose message matches --step REGEX (RUN has it), without it those
 -- called step, iteration, iter, batch or ProfilerStep, with or without a number; where there are
--- none, the windows between cudaProfilerStart and cudaProfilerStop. nvtx_gpu has all ranges.
+-- none, the windows of cudaProfilerStart; else what the launches repeat.
 --
--- name TEXT: message; cudaProfilerStart = such a window
+-- name TEXT: message; cudaProfilerStart = such a window; or how long and alike the periods are
 -- host_ms REAL [ms]: how long the step took on the host; NULL = never closed
 -- gpu_busy_ms REAL [ms]: time in which work that was asked for in it ran, of the busiest device; 0
 --   = none
 -- work INTEGER [count]: kernels, copies, sets and the like, of all devices
 -- kernels INTEGER [count]: of these, kernels
--- start INTEGER [ns]: when it was opened, on CUPTI's clock
--- end INTEGER [ns]: when it was closed, on CUPTI's clock; NULL = never
+-- start INTEGER [ns]: when it began, on CUPTI's clock
+-- end INTEGER [ns]: when it ended, on CUPTI's clock; NULL = never
 -- t_ms REAL [ms]: start, from the first of the run on
 -- range_id INTEGER: nvtx_ranges.id; NULL = a window
--- thread_id INTEGER: thread that opened it
--- process_id INTEGER: process that opened it
+-- thread_id INTEGER: thread that began it; 0 = not known
+-- process_id INTEGER: process it was in
 CREATE VIEW steps AS
 SELECT coalesce(n.value, 'cudaProfilerStart') AS name,
        (s.stop - s.start) / 1e6 AS host_ms,

@@ -1,18 +1,19 @@
 -- Times in which a device had no work, between its first and its last: the 10,000 longest of each
--- device. gpu_utilization counts all.
+-- device.
 --
 -- device_id INTEGER: device without work
 -- start INTEGER [ns]: when the work before was over, on CUPTI's clock
--- end INTEGER [ns]: when the work behind began, on CUPTI's clock
+-- end INTEGER [ns]: when the work after it began, on CUPTI's clock
 -- duration INTEGER [ns]: from start to end
 -- before TEXT: the work before: name of the kernel, else memcpy, memset, ...
 -- behind TEXT: the work behind, in the same way
--- host_call TEXT: CUDA function that took most of the gap in the process whose work is behind; NULL
---   = none that was collected. Compare host_call_ns and no_call_ns: the host may have been in no call
---   for longer
+-- host_call TEXT: CUDA function, not launching, that took most of the gap in the process whose work
+--   is behind; NULL = none
 -- host_call_ns INTEGER [ns]: how much of the gap the calls of that function took
--- no_call_ns INTEGER [ns]: how much of the gap the process was in no CUDA call that was recorded;
---   NULL = none of its calls was
+-- no_call_ns INTEGER [ns]: how much of the gap it was in no call and launched nothing; NULL = none of
+--   its calls was recorded
+-- launch_ns INTEGER [ns]: how much of it is launch in the view account
+-- queued_ns INTEGER [ns]: how much of it is queued there
 -- range_name TEXT: NVTX range in which the work behind was asked for; NULL = none
 -- range_path TEXT: messages of the ranges around it and its own, with / between
 -- correlation_id INTEGER: joins the call that asked for the work behind; 0 = none
@@ -24,18 +25,18 @@ SELECT g.deviceId AS device_id,
        g.stop - g.start AS duration,
        coalesce(b.short, b.demangled, b.value, g.typeBefore) AS before,
        coalesce(h.short, h.demangled, h.value, g.typeBehind) AS behind,
-       coalesce((SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
-                                          instr(ltrim(n.name, '_') || '_', '_') - 1)
-                 FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r
-                 JOIN API_NAME AS n ON n.domain = 'runtime' AND n.cbid = r.cbid
-                 WHERE r.correlationId = g.hostCall ORDER BY r._id_ LIMIT 1),
-                (SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
-                                          instr(ltrim(n.name, '_') || '_', '_') - 1)
-                 FROM CUPTI_ACTIVITY_KIND_DRIVER AS r
-                 JOIN API_NAME AS n ON n.domain = 'driver' AND n.cbid = r.cbid
-                 WHERE r.correlationId = g.hostCall ORDER BY r._id_ LIMIT 1)) AS host_call,
+       (SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
+                                 instr(ltrim(n.name, '_') || '_', '_') - 1)
+        FROM (SELECT 'runtime' AS domain, cbid FROM CUPTI_ACTIVITY_KIND_RUNTIME
+              WHERE correlationId = g.hostCall
+              UNION ALL
+              SELECT 'driver', cbid FROM CUPTI_ACTIVITY_KIND_DRIVER WHERE correlationId = g.hostCall
+              ORDER BY 1 DESC LIMIT 1) AS c
+        JOIN API_NAME AS n ON n.domain = c.domain AND n.cbid = c.cbid) AS host_call,
        g.hostTime AS host_call_ns,
        g.noCallTime AS no_call_ns,
+       g.launchTime AS launch_ns,
+       g.queuedTime AS queued_ns,
        rn.value AS range_name,
        rp.value AS range_path,
        g.correlationId AS correlation_id,

@@ -1,8 +1,7 @@
--- Calls in which the host waited for the GPU, one row each: synchronizations, and copies that are
+-- Calls in which the host waited for the GPU: synchronizations, and copies that are
 -- not asynchronous.
 --
--- name TEXT: function that was called, the runtime's where it was one; NULL = the call was not
---   collected
+-- name TEXT: function, the runtime's where it was one; NULL = not collected
 -- waits_for TEXT: event, stream, context or copy
 -- start INTEGER [ns]: start of the call on the host, on CUPTI's clock; NULL = not collected
 -- end INTEGER [ns]: its end, on CUPTI's clock; NULL = not collected

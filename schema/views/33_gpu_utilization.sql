@@ -6,8 +6,7 @@
 -- kernels_only_ms REAL [ms]: time in which kernels ran and nothing else did
 -- copies_only_ms REAL [ms]: time in which copies, sets and the like ran and no kernel
 -- both_ms REAL [ms]: time in which both did
--- exposed_communication_ms REAL [ms]: of kernels_only_ms, time in which no kernels ran but NCCL's,
---   which also wait for other GPUs
+-- exposed_communication_ms REAL [ms]: of kernels_only_ms, time in which no kernels ran but NCCL's
 -- idle_ms REAL [ms]: time in which it had no work
 -- busy_share REAL [share]: busy_ms / span_ms, from 0 to 1
 -- gaps INTEGER [count]: times in which it had no work

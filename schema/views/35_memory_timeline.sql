@@ -3,8 +3,7 @@
 --
 -- time INTEGER [ns]: when, on CUPTI's clock
 -- change INTEGER [bytes]: how much was allocated; below 0 = released
--- in_use INTEGER [bytes]: how much was allocated from then on; below 0 where what is released was
---   allocated before collection began; NULL = the run is not over
+-- in_use INTEGER [bytes]: how much was allocated from then on; below 0 = from before collection; NULL = the run is not over
 -- memory TEXT: kind of memory: Device, Pinned, Managed, ...
 -- pool_type TEXT: local or imported; NULL = not from a pool
 -- address INTEGER: address

@@ -11,7 +11,7 @@
 -- written_bytes REAL [bytes]: written to the device's memory; NULL = not measured
 -- l2_hit_rate REAL [%]: sectors that were found in the L2 cache; NULL = not measured
 -- l1_hit_rate REAL [%]: sectors that were found in the L1 cache; NULL = not measured
--- allocated_bytes INTEGER [bytes]: memory of the device, of whatever kind, that its process had
+-- allocated_bytes INTEGER [bytes]: memory of the device that its process had
 --   allocated when it began; that of cuMemCreate is known with --track-memory; NULL = no allocation
 --   before is known, or the run is not over
 -- device_id INTEGER: device that ran it

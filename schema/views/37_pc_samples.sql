@@ -10,7 +10,7 @@
 -- stall_reason TEXT: what the warp waited for, by CUPTI's name without the common part; selected = it
 --   went on
 -- samples INTEGER [count]: how many
--- not_issued INTEGER [count]: of these, those in whose cycle the warp's scheduler issued nothing
+-- not_issued INTEGER [count]: of the samples, those in whose cycle the warp's scheduler issued nothing
 -- device_id INTEGER: device it ran on
 -- correlation_id INTEGER: call that launched the kernel, with --pc-serialize; NULL = of all launches together
 -- process_id INTEGER: process of the kernel

@@ -1,15 +1,14 @@
 -- Where the time of each GPU went: parts that add up to the run, from its first call or GPU work to
--- the end of its last. Of several kinds of work at a time the first counts, in the order compute,
--- communication, copy, set.
+-- the end of its last. Of several kinds of work at a time the first class counts.
 --
 -- device_id INTEGER: the device
--- class TEXT: compute; communication = NCCL's kernels alone; copy; set; and idle: call = the host was
---   in one, no call, unknown = its calls are not recorded, short gap = not among the 10,000 longest,
---   before = its first work, after = its last
--- cause TEXT: direction of a copy; CUDA function of a call; NULL = none
+-- class TEXT: compute; communication = NCCL's kernels alone; copy; set; idle: queued = work
+--   was launched, launch = the host launched, call = it was in another, no call, unknown = no calls
+--   are recorded, short gap = not looked at; before, after = its work
+-- cause TEXT: direction of a copy; CUDA function; NULL = none
 -- duration_ms REAL [ms]: how long
 -- share REAL [share]: of the run, from 0 to 1
--- intervals INTEGER [count]: how often; of a call, in how many gaps
+-- intervals INTEGER [count]: how often; of idle time, in how many gaps
 CREATE VIEW account AS
 SELECT a.deviceId AS device_id,
        a.class AS class,
@@ -17,9 +16,10 @@ SELECT a.deviceId AS device_id,
          WHEN 'copy' THEN coalesce((SELECT e.name FROM ENUM_NAME AS e
                                     WHERE e.enum = 'CUpti_ActivityMemcpyKind' AND e.value = a.cause),
                                    CAST(a.cause AS TEXT))
-         WHEN 'call' THEN (SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
-                                                    instr(ltrim(n.name, '_') || '_', '_') - 1)
-                           FROM API_NAME AS n WHERE n.domain = a.domain AND n.cbid = a.cause)
+         WHEN 'queued' THEN CASE a.cause WHEN 1 THEN 'cudaStreamWaitEvent' END
+         ELSE (SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
+                                        instr(ltrim(n.name, '_') || '_', '_') - 1)
+               FROM API_NAME AS n WHERE n.domain = a.domain AND n.cbid = a.cause)
        END AS cause,
        sum(a.duration) / 1e6 AS duration_ms,
        sum(a.duration) * 1.0 / (SELECT sum(w.duration) FROM DEVICE_ACCOUNT AS w

@@ -23,13 +23,20 @@ GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 CAPTURES = "vector_add", "torch_step", "two_processes", "streams_graph"
 WORK = """
-SELECT deviceId, {}, start, "end", processId FROM CUPTI_ACTIVITY_KIND_{} WHERE 0 < start AND start < "end"
+SELECT deviceId, {}, start, "end", processId, correlationId, contextId, streamId, {}
+FROM CUPTI_ACTIVITY_KIND_{} WHERE 0 < start AND start < "end"
 """
+WAITED_FOR = "copyKind IN (1, 2) AND (srcKind = 1 OR dstKind = 1 OR NOT flags & 1 AND graphId = 0)"
 KINDS = (
-    ("(SELECT value LIKE '%nccl%' FROM StringTable AS s WHERE s._id_ = name)", "CONCURRENT_KERNEL"),
-    ("2 + copyKind", "MEMCPY"),
-    ("1000", "MEMSET"),
+    (
+        "(SELECT value LIKE '%nccl%' FROM StringTable AS s WHERE s._id_ = name)",
+        "0",
+        "CONCURRENT_KERNEL",
+    ),
+    ("2 + copyKind", WAITED_FOR, "MEMCPY"),
+    ("1000", "0", "MEMSET"),
 )
+CLOSE, LATENCY = 50_000, 10_000  # ns
 
 
 def account(*words):
@@ -41,15 +48,25 @@ class Run:
     def __init__(self, path):
         database = sqlite3.connect(path)
         self.work = [row for kind in KINDS for row in database.execute(WORK.format(*kind))]
+        asked_for = {row[5] for row in self.work} - {row[5] for row in self.work if row[8]}
         self.calls = [
-            (begin, -end, domain == "DRIVER", name, process)
+            (begin, -end, domain == "DRIVER", name, process, correlation, correlation in asked_for)
             for domain in ("RUNTIME", "DRIVER")
-            for begin, end, name, process in database.execute(
-                f"""SELECT c.start, c."end", n.name, c.processId FROM CUPTI_ACTIVITY_KIND_{domain} AS c
+            for begin, end, name, process, correlation in database.execute(
+                f"""SELECT c.start, c."end", n.name, c.processId, c.correlationId
+                    FROM CUPTI_ACTIVITY_KIND_{domain} AS c
                     JOIN API_NAME AS n ON n.domain = '{domain.lower()}' AND n.cbid = c.cbid
                     WHERE 0 < c.start AND c.start < c."end" """
             )
         ]
+        self.launches = {}  # by correlation id
+        for call in self.calls:
+            if call[6]:
+                self.launches.setdefault(call[5], call)
+        self.waits = database.execute(
+            "SELECT processId, contextId, streamId, correlationId FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION "
+            "WHERE type = 2"
+        ).fetchall()
         self.copies = dict(
             database.execute(
                 "SELECT value, name FROM ENUM_NAME WHERE enum = 'CUpti_ActivityMemcpyKind'"
@@ -65,16 +82,39 @@ class Run:
         times += [time for call in self.calls for time in (call[0], -call[1])]
         self.first, self.last = min(times), max(times)
 
+    def idle(self, now, until, before, after):
+        """What idle time from `now` on was that the work `after` ended; `before`: None if the window cuts it."""
+        process = after[3]
+        launch = self.launches.get(after[4])
+        if launch and now >= -launch[1] + LATENCY:
+            waited = before and before[3] == process and before[5:7] != after[5:7] and any(
+                wait[:3] == (process, *after[5:7]) and before[4] <= wait[3] < after[4]
+                for wait in self.waits
+            )  # fmt: skip
+            return "queued", "cudaStreamWaitEvent" if waited else None
+        if launch and now >= launch[0]:
+            return "launch", re.sub("_.*", "", launch[3])
+        mine = [call for call in self.calls if call[4] == process]
+        calls = [call for call in mine if call[0] <= now < -call[1]]
+        if calls:
+            first = min(calls)
+            return "launch" if first[6] else "call", re.sub("_.*", "", first[3])
+        launched_until = max((-call[1] for call in mine if call[6] and call[0] <= now), default=0)
+        next_launch = min((call[0] for call in mine if call[6] and call[0] >= until), default=1e30)
+        close = launched_until and next_launch - launched_until <= CLOSE
+        return "launch" if close else "no call", None
+
     def expected(self, device, begin, end):
         """{(class, cause): ns}"""
         work = sorted(row[1:] for row in self.work if row[0] == device)
         times = {time for row in work for time in row[1:3]}
         times |= {time for call in self.calls for time in (call[0], -call[1])}
+        times |= {-call[1] + LATENCY for call in self.launches.values()}
         times = sorted({begin, end, *(time for time in times if begin < time < end)})
         first, last = min(row[1] for row in work), max(row[2] for row in work)
         found = collections.Counter()
         for now, until in zip(times, times[1:]):
-            running = [what for what, start, stop, _ in work if start <= now < stop]
+            running = [row[0] for row in work if row[1] <= now < row[2]]
             if running:
                 what = min(running)
                 key = (
@@ -87,11 +127,10 @@ class Run:
                 key = "before" if now < first else "after", None
             else:
                 # The next work's process is the one that the GPU waited for.
-                process = min((start, what, its) for what, start, _, its in work if start > now)[2]
-                calls = [
-                    call for call in self.calls if call[4] == process and call[0] <= now < -call[1]
-                ]
-                key = ("call", re.sub("_.*", "", min(calls)[3])) if calls else ("no call", None)
+                after = min((row for row in work if row[1] > now), key=lambda row: (row[1], row[0]))
+                over = max((row for row in work if row[2] <= now), key=lambda row: (row[2], row[1]))
+                inside = begin < over[2] and after[1] <= end
+                key = self.idle(now, until, over if inside else None, after)
             found[key] += until - now
         return dict(found)
 
@@ -201,7 +240,8 @@ class Account(unittest.TestCase):
             [(row["class"], row["duration_ns"]) for row in self.rows("vector_add")],
         )
         # Functions with little time are one line.
-        shown = [row for row in rows if row["class"] != "call" or float(row["share"]) >= 0.001]
+        shown = [row for row in rows if not row["cause"] or row["class"] not in ("call", "launch")
+                 or float(row["share"]) >= 0.001]  # fmt: skip
         self.assertLess(len(shown), len(rows))
         self.assertEqual(len(text), len(shown) + 4)
         self.assertIn(f"the host in {len(rows) - len(shown)} other functions", text[-2])

@@ -258,7 +258,7 @@ class Rules(FindingsTest):
     def test_allocations(self):
         for function in ("cudaMalloc", "cudaFree", "cudaHostAlloc"):
             self.check("allocations", self.in_a_gap(function, "runtime"), 50 * US,
-                       {"host_away": 57 * US}, [("host_away", 7 * US)])  # fmt: skip
+                       {"host_away": 55 * US}, [("host_away", 5 * US)])  # fmt: skip
         # Those of a pool are ordered in a stream.
         made = self.made()
         self.in_a_gap("cudaMallocAsync", "runtime")(made, False)
@@ -271,7 +271,7 @@ class Rules(FindingsTest):
             ("cudaFuncGetAttributes", "runtime"),
         ):
             self.check("module_loading", self.in_a_gap(function, domain), 50 * US,
-                       {"host_away": 57 * US}, [("host_away", 7 * US)])  # fmt: skip
+                       {"host_away": 55 * US}, [("host_away", 5 * US)])  # fmt: skip
 
     def test_blocking_waits(self):
         def make(made, sound):
@@ -292,7 +292,7 @@ class Rules(FindingsTest):
             made.wait(395, 403)
             made.kernel(500, 600, launched=(490, 495))
 
-        # Each gap: 3 us in the wait, 5 in the launch, 92 in no call.
+        # Each gap: 3 us in the wait, 87 in no call, 10 from the launch on.
         for begin, *saved in ((90, 100, 21), (190, 13, 8), (100, 100, 11), (199, 4, 8)):
             with self.subTest(begin):
                 made = self.made()
@@ -301,7 +301,7 @@ class Rules(FindingsTest):
                 document = self.findings(path, "--min", "0")
                 found = {each["rule"]: each["at_most_ns"] for each in document["findings"]}
                 self.assertEqual(found["blocking_waits"], sum(saved) * US)
-                away = sum(92 - min(92, each) for each in saved)
+                away = sum(87 - min(87, each) for each in saved)
                 self.assertEqual(found["host_away"], away * US)
                 self.check_sql(path, document)
                 self.check_account(path, document)
@@ -342,7 +342,7 @@ class Rules(FindingsTest):
             made.kernel(100, 200, launched=(90, 95))
             made.kernel(700, 800, launched=(690, 695) if not sound else (200, 700))
 
-        self.check("host_away", make, 495 * US, {})
+        self.check("host_away", make, 490 * US, {})
 
     def copies(self, broken, sound):
         def make(made, is_sound):
@@ -450,7 +450,7 @@ class Rules(FindingsTest):
         made = self.made()
         self.in_a_gap("cudaMalloc", "runtime")(made, False)
         self.assertEqual(self.simulated(made.finish()),
-                         {"allocations": (50, 50), "host_away": (7, 7)})  # fmt: skip
+                         {"allocations": (50, 50), "host_away": (5, 5)})  # fmt: skip
         # After each kernel the host is late by 3 us of the wait and 17 us until the next is launched.
         # Without the waits it is there in time.
         made = self.made()
@@ -484,8 +484,8 @@ class Rules(FindingsTest):
         self.check_simulated(document)
         (together,) = document["together"]
         self.assertEqual((together["findings"], together["simulated_findings"]), (3, 2))
-        self.assertEqual(together["simulated_ns"], (50 + 7 + 295) * US)
-        words = "together: at most 452.00us; simulated 352.00us with 2 of the 3 findings."
+        self.assertEqual(together["simulated_ns"], (50 + 5 + 290) * US)
+        words = "together: at most 445.00us; simulated 345.00us with 2 of the 3 findings."
         self.assertIn(words, " ".join(gpuprof("findings", path).stdout.split()))
         self.assertIn(words, gpuprof("findings", path, "--markdown").stdout)
 
@@ -540,7 +540,7 @@ class Profiles(FindingsTest):
         path = self.replayed("torch_step")
         text = gpuprof("findings", path).stdout
         document = self.findings(path)
-        self.assertRegex(text, r"^NVIDIA H200 \(0\) is hardly used: of 20\d")
+        self.assertRegex(text, r"^NVIDIA H200 \(0\) is hardly used: of the 20\d")
         self.assertIn("2 steps are judged; --from 0 judges the whole run.", text)
         self.assertIn("There are only 2 steps.", text)
         numbered = re.findall(r"(?m)^(\d+)\. (.*)$", text)
@@ -571,16 +571,16 @@ class Profiles(FindingsTest):
             made.step(begin, begin + 960, f"step {step}")
         path = made.finish()
         document = self.findings(path)
-        self.assertEqual(document["steps"], 4)
+        self.assertEqual(document["steps"], 3)
         self.assertEqual(document["window"], {"relative_begin_ns": 1100 * US,
-                                              "relative_end_ns": 5060 * US, "of_steps": True})  # fmt: skip
+                                              "relative_end_ns": 4100 * US, "of_steps": True})  # fmt: skip
         self.assertEqual(document["doubts"], [])
         found = {each["rule"]: each for each in document["findings"]}
-        self.assertEqual(found["allocations"]["at_most_ns"], 4 * 50 * US)
+        self.assertEqual(found["allocations"]["at_most_ns"], 3 * 50 * US)
         self.assertEqual(found["allocations"]["at_most_ns_per_step"], 50 * US)
         self.check_sql(path, document)
         text = gpuprof("findings", path).stdout
-        self.assertIn("4 steps are judged, without the first; --from 0 judges the whole run.", text)
+        self.assertIn("3 steps are judged, without the first; --from 0 judges the whole run.", text)
         whole = self.findings(path, "--from", "0")
         (malloc,) = [each for each in whole["findings"] if each["rule"] == "allocations"]
         self.assertEqual(malloc["at_most_ns"], (700 + 4 * 50) * US)
@@ -588,6 +588,35 @@ class Profiles(FindingsTest):
         one = gpuprof("findings", path, "--nvtx", "step 2").stdout
         self.assertIn("--from 'nvtx:step 2' --to 'nvtx:step 2' --explain allocations\n", one)
         self.assertIn("There is only 1 step.", one)
+
+    def test_steps_that_have_no_names(self):
+        """They are what the launches repeat; where these repeat nothing, the run is judged."""
+        chance = random.Random(3)
+        for repeats in (True, False):
+            made = Made(self.replayed("vector_add"), self.folder)
+            names = [made.string(f"kernel_{i}") for i in range(12)]
+            for step in range(9):
+                its = names if repeats else chance.choices(names, k=12)
+                # The first two steps take longer.
+                wait = 400 if step == 0 else 90 if step == 1 else 0
+                for i, name in enumerate(its):
+                    begin = 500 + 1000 * step + 20 * i + (wait if i > 6 else 0)
+                    made.kernel(begin, begin + 5, launched=(begin - 8, begin - 4))
+                    made.database.execute(f"UPDATE {KIND}CONCURRENT_KERNEL SET name = ?1 WHERE _id_ = "
+                                          f"(SELECT max(_id_) FROM {KIND}CONCURRENT_KERNEL)", (name,))  # fmt: skip
+            path = made.finish()
+            with contextlib.closing(sqlite3.connect(path)) as database:
+                steps = database.execute("SELECT name, start - (SELECT value FROM RUN WHERE key = 'zero_ns'), kernels, "
+                                         "gpu_busy_ms FROM steps ORDER BY start").fetchall()  # fmt: skip
+            document = self.findings(path)
+            if not repeats:
+                self.assertEqual((steps, document["window"]["of_steps"]), ([], False))
+                continue
+            self.assertEqual(steps, [("period of 12 launches, 100.0 % alike",
+                                      (500 + 1000 * step) * US, 12, 0.06) for step in range(8)])  # fmt: skip
+            self.assertEqual((document["window"], document["steps"]),
+                             ({"relative_begin_ns": 1500 * US, "relative_end_ns": 7500 * US,
+                               "of_steps": True}, 6))  # fmt: skip
 
     def test_markdown(self):
         text = gpuprof("findings", self.replayed("torch_step"), "--markdown").stdout
@@ -622,7 +651,7 @@ class Profiles(FindingsTest):
                 device = packet["device"]
                 self.assertEqual(sum(each["duration_ns"] for each in device["account"]),
                                  device["time_ns"])  # fmt: skip
-                self.assertIn(packet["verdict"][:40], gpuprof("findings", path).stdout)
+                self.assertIn(packet["verdict"], " ".join(gpuprof("findings", path).stdout.split()))
         path = self.replayed("torch_step")
         packet = self.packet(path)
         self.assertEqual(packet["next"], f"gpuprof findings {path} --explain module_loading")

@@ -71,7 +71,7 @@ class Overview(unittest.TestCase):
             with self.subTest(name):
                 text = self.page(profile, columns=120)
                 [bar] = [
-                    line for line in text.splitlines() if re.fullmatch("[█▓▒▞░·┄?]{120}", line)
+                    line for line in text.splitlines() if re.fullmatch("[█▓▒▞╱╌░·┄?]{120}", line)
                 ]
                 legend = text.split(bar)[1].split("\n\n")[0]
                 shares = [float(share) for share in re.findall(r"([0-9.]+)%", legend)]

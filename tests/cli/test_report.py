@@ -189,10 +189,12 @@ class Report(unittest.TestCase):
                 for row in gpu["rows"]:
                     time[row["class"]] += row["duration"]
                 between = account["time"] - time["before"] - time["after"]
-                idle = sum(time[each] for each in ("call", "no call", "short gap", "unknown"))
-                shares = [share_words(part, between) for part in (time["compute"], idle)]
-                self.assertIn(f"{gpu['name']} computed in {shares[0]} and was idle in {shares[1]}, for",
-                              account["verdict"])  # fmt: skip
+                idle = {each: time[each] for each in ("queued", "launch", "call", "no call", "short gap",
+                                                      "unknown")}  # fmt: skip
+                parts = time["compute"], sum(idle.values()), max(idle.values())
+                computed, idled, mostly = (share_words(part, between) for part in parts)
+                self.assertRegex(account["verdict"], re.escape(gpu["name"]) + " (is|comp|cop).*: of the .* it "
+                                 rf"computed in {computed}.* and was idle in {idled}, .* \({mostly}\)\.$")  # fmt: skip
                 [sentence] = data_of(html)["advice"]["verdicts"]
                 self.assertIn(sentence, markdown)
                 database.close()

@@ -55,7 +55,7 @@ class Top(unittest.TestCase):
         # What the GPU did, in classes that add up to all the time from its first work to its last.
         [span, idle] = database.execute(
             'SELECT max("end") - min(start), (SELECT sum(duration_ms) FROM account'
-            " WHERE class IN ('call', 'no call', 'short gap', 'unknown')) FROM gpu_activities"
+            " WHERE class IN ('launch', 'queued', 'call', 'no call', 'short gap', 'unknown')) FROM gpu_activities"
         ).fetchone()
         shares = re.findall(r"([a-z ]+) ([0-9.]+)%", " ".join(lines[3 : head - 1]))
         self.assertAlmostEqual(sum(float(share) for _, share in shares), 100, delta=0.05)

@@ -880,14 +880,18 @@ class Truth(Profiles):
             zero = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]
             with serving(profile) as server, self.subTest(name):
                 run, stops = server.get("run"), server.get("stops")
-                for gap, (at, time, call, in_call, in_none) in zip(
+                for gap, (at, time, call, in_call, *others) in zip(
                     stops["gaps"],
-                    database.execute("SELECT start - ?, duration, host_call, host_call_ns, no_call_ns FROM gpu_gaps"
+                    database.execute("SELECT start - ?, duration, host_call, host_call_ns, no_call_ns, launch_ns, "
+                                     "queued_ns FROM gpu_gaps"
                                      " ORDER BY duration DESC, start LIMIT 100", (zero,)).fetchall(),
                     strict=True,
                 ):  # fmt: skip
                     self.assertEqual((gap["at"], gap["time"]), (at, time))
-                    parts = {"no CUDA call": in_none, call: in_call or 0}
+                    parts = dict(
+                        zip(("no CUDA call", "launching work", "work was launched"), others)
+                    )
+                    parts[call] = in_call or 0
                     parts["other CUDA calls"] = time - sum(parts.values())
                     self.assertEqual(
                         dict(gap["host"]), {name: ns for name, ns in parts.items() if ns}
@@ -910,7 +914,10 @@ class Truth(Profiles):
                 for gap in stops["gaps"] + stops["losses"]:
                     self.assertEqual(run["tracks"][gap["track"]]["kind"], "stream")
                 for step in stops["steps"]:
-                    self.assertEqual(run["tracks"][step["track"]]["kind"], "range")
+                    if step["name"].startswith("period of "):
+                        self.assertEqual(step["track"], -1)
+                    else:
+                        self.assertEqual(run["tracks"][step["track"]]["kind"], "range")
             gaps += len(stops["gaps"])
             steps += len(stops["steps"])
             losses += len(stops["losses"])

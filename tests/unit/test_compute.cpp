@@ -122,17 +122,17 @@ TEST_CASE("derive: the time of a device") {
   CHECK(rows(database,
              "SELECT device_id, start, \"end\", duration, before, behind, host_call, "
              "host_call_ns, no_call_ns, correlation_id FROM gpu_gaps") ==
-        "0|250|300|50|memcpy|add|cudaDeviceSynchronize|45|5|3");
+        "0|250|300|50|memcpy|add|-|-|0|3");
   CHECK(rows(database, "SELECT device_id, idle_ms * 1e6, gaps FROM gpu_utilization") ==
         "0|50.0|1 1|0.0|0");
   // From the first kernel on, which is earlier than the first call, to the end of the last.
   CHECK(rows(database, "SELECT * FROM DEVICE_ACCOUNT") ==
-        "0|after||0|600|1 0|call|runtime|165|45|1 0|compute||0|210|2 0|copy||1|50|1 "
-        "0|no call||0|5|1 1|before||0|900|1 1|compute||0|10|1");
+        "0|after||0|600|1 0|compute||0|210|2 0|copy||1|50|1 0|launch|runtime|211|50|1 "
+        "1|before||0|900|1 1|compute||0|10|1");
   CHECK(rows(database,
              "SELECT class, cause, duration_ms * 1e6, round(share * 910) FROM account "
              "WHERE device_id = 0 AND cause NOT NULL") ==
-        "call|cudaDeviceSynchronize|45.0|45.0 copy|HtoD|50.0|50.0");
+        "copy|HtoD|50.0|50.0 launch|cudaLaunchKernel|50.0|50.0");
   database.execute(
       "UPDATE StringTable SET value = 'mangled', short = 'ncclDevKernel_AllReduce' WHERE _id_ = 3");
   derive_all(database);
@@ -380,6 +380,112 @@ TEST_CASE("derive: gaps are split as SQL splits them") {
   }
   CHECK(split > 20);
   CHECK(in_none > 20);
+}
+
+// Of one process and device, against each us.
+TEST_CASE("derive: idle time is that of launches, other calls, or none") {
+  constexpr int us = 1000;
+  std::mt19937 random(33);
+  const auto below = [&](int limit) { return static_cast<int>(random() % limit); };
+  struct Call {
+    int begin, end;
+    bool launches;
+  };
+  std::map<std::string, int> all;
+  for (int turn = 0; turn < 40; ++turn) {
+    std::string sql;
+    std::vector<Call> calls;
+    std::vector<std::pair<int, int>> works;  // begin, and number of its call
+    for (int i = 0, begin = 1, work = 0; i < 12; ++i) {
+      begin += 1 + below(i % 3 ? 30 : 90);
+      calls.push_back({begin, begin + 1 + below(40), below(3) > 0});
+      // Each begins at a time of its own, so that which one counts is plain.
+      sql += call(i + 1, i % 2, begin * us + i, calls.back().end * us);
+      if (!calls.back().launches) continue;
+      work = std::max(work + 3, begin + 2 + below(120));
+      works.emplace_back(work, i);
+      sql += kernel(i + 1, work * us, (work + 1) * us, i % 3);
+    }
+    if (works.size() < 2) continue;
+    Database database = profile(sql);
+    derive_all(database);
+    std::map<std::string, std::int64_t> expected;
+    for (std::size_t i = 0; i + 1 < works.size(); ++i) {
+      const Call& own = calls[static_cast<std::size_t>(works[i + 1].second)];
+      for (int now = works[i].first + 1; now < works[i + 1].first; ++now) {
+        const Call *open = nullptr, *next = nullptr;
+        int launched_until = -100;
+        for (const Call& each : calls) {
+          if (!open && each.begin <= now && each.end > now) open = &each;
+          if (!each.launches) continue;
+          if (each.begin <= now) launched_until = std::max(launched_until, each.end);
+          if (!next && each.begin > now) next = &each;
+        }
+        const std::string what = now >= own.end + 10 ? "queued"
+                                 : now >= own.begin  ? "launch"
+                                 : open              ? open->launches ? "launch" : "call"
+                                 : next && next->begin - launched_until < 50 ? "launch"
+                                                                             : "no call";
+        expected[what] += us;
+        ++all[what];
+      }
+    }
+    std::string text;
+    for (const auto& [what, time] : expected) {
+      text += (text.empty() ? "" : " ") + what + "|" + std::to_string(time);
+    }
+    // Calls begin up to 12 ns later than here.
+    CHECK(rows(database,
+               "SELECT class, 1000 * ((sum(duration) + 500) / 1000) FROM DEVICE_ACCOUNT "
+               "WHERE class IN ('queued', 'launch', 'call', 'no call') GROUP BY 1 "
+               "HAVING sum(duration) >= 500") == text);
+    CHECK(rows(database,
+               "SELECT count(*) FROM GPU_GAP WHERE launchTime + queuedTime + noCallTime > "
+               "stop - start") == "0");
+  }
+  for (const char* what : {"queued", "launch", "call", "no call"}) CHECK(all[what] > 100);
+}
+
+TEST_CASE("derive: gaps beyond the longest are divided by their launches alone") {
+  Database database = profile(
+      call(1, 10, 900'000, 905'000) + kernel(1, 1'000'000, 1'100'000) +
+      // Not close to the launch before it; 10 us before its call, and 5 after it could have begun.
+      call(2, 10, 1'110'000, 1'115'000) + kernel(2, 1'130'000, 1'140'000) +
+      // Close; what the host is in meanwhile does not matter.
+      call(9, 10, 1'142'000, 1'144'000, 165) + call(3, 10, 1'155'000, 1'158'000) +
+      kernel(3, 1'160'000, 1'170'000) +
+      // The host waits for it: that is no launch.
+      call(4, 10, 1'165'000, 1'200'000) + copy(4, 1'180'000, 1'190'000) +
+      kernel(5, 1'195'000, 1'200'000) +
+      "UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET srcKind = 1, dstKind = 3;"
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) "
+      "INSERT INTO CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL(start, \"end\", deviceId, contextId, "
+      "streamId, correlationId, name, processId) "
+      "SELECT 1200000 + 200000 * i, 1300000 + 200000 * i, 0, 1, 1, 0, 3, 7 FROM n;");
+  derive_all(database);
+  CHECK(rows(database,
+             "SELECT class, domain, cause, duration, intervals FROM DEVICE_ACCOUNT "
+             "WHERE class NOT IN ('before', 'compute', 'copy')") ==
+        "launch||0|15000|1 launch|runtime|211|20000|2 no call||0|1000100000|10000 "
+        "queued||0|5000|1 short gap||0|25000|3");
+}
+
+TEST_CASE("derive: work that a stream launched waits for the event of another stream") {
+  const std::string sql = call(1, 10, 100, 200) + call(2, 10, 300, 400) + call(4, 10, 500, 600) +
+                          kernel(1, 50'000, 100'000, 1) + kernel(2, 50'000, 60'000, 2) +
+                          kernel(4, 130'000, 140'000, 2);
+  const auto queued = [&](int wait, int stream) {
+    Database database =
+        profile(sql +
+                "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION(type, correlationId, contextId, "
+                "streamId, processId, start, \"end\") VALUES(2, " +
+                std::to_string(wait) + ", 1, " + std::to_string(stream) + ", 7, 450, 460);");
+    derive_all(database);
+    return rows(database, "SELECT cause, duration_ms * 1e6 FROM account WHERE class = 'queued'");
+  };
+  CHECK(queued(3, 2) == "cudaStreamWaitEvent|30000.0");
+  CHECK(queued(3, 1) == "-|30000.0");
+  CHECK(queued(5, 2) == "-|30000.0");  // asked for after the work
 }
 
 TEST_CASE("derive: where no call was recorded nobody knows what the host was in") {

@@ -38,8 +38,9 @@ void declare_account(Grammar& grammar, AccountArguments& arguments) {
       "\n"
       "The rows of a GPU add up to the time. Where several kinds of work ran at once, the first\n"
       "counts: computing, communicating (NCCL's kernels), copying, setting memory. While it is\n"
-      "idle, the row says in which call of CUDA the host was. Of the gaps the 10,000 longest are\n"
-      "looked at; the others are short gaps. The view account has the same for the run.");
+      "idle, the row says whether work was launched already, or the host was launching it, in\n"
+      "another call of CUDA, or in none. docs/account.md describes the rows, with a picture. The\n"
+      "view account has the same for the run.");
 }
 
 }  // namespace

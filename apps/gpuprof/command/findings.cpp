@@ -105,7 +105,7 @@ void declare_findings(Grammar& grammar, FindingsArguments& arguments) {
       "Each number is what mending it saves at most: time that gpuprof account has for the GPU,\n"
       "without that before its first work and after its last. No part of it counts twice. Next\n"
       "to it is what the schedule saves when it runs again with that mended (what-if). Where\n"
-      "steps are known (view steps), they are judged, without the first of three or more.\n"
+      "steps are known (view steps), they are judged, without those that warm up.\n"
       "A rule without the records that it needs says so instead of guessing.");
 }
 

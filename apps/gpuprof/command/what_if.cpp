@@ -88,7 +88,7 @@ void declare_what_if(Grammar& grammar, WhatIfArguments& arguments) {
       "The recorded schedule runs again with the change: work waits for the work before it in its\n"
       "stream, for its launch, and for events; the host goes on when what it waited for is over.\n"
       "Without a change the times are exactly those of the run. Where steps are known (view\n"
-      "steps), their time is given, without the first of three or more. docs/what-if.md has the\n"
+      "steps), their time is given, without those that warm up. docs/what-if.md has the\n"
       "model and its limits.");
 }
 

@@ -22,6 +22,8 @@ _WORDS = {
     "communication": "communicating",
     "copy": "copying",
     "set": "setting memory",
+    "launch": "idle, the host launching",
+    "queued": "idle, work waiting in its stream",
     "call": "idle, the host in calls of CUDA",
     "no call": "idle, the host in no call of CUDA",
     "short gap": "idle in short gaps",

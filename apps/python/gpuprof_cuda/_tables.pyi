@@ -9,7 +9,7 @@ class Tables:
 
     name: demangled name
     short_name: name of the function alone, without namespace, template arguments and parameters
-    display_name: as short as is unique within the file: the function, with the template arguments that tell its kernels apart; of a name without these and longer than 44 characters the words in which it differs; at most 160 bytes; short_name while the run is not over
+    display_name: as short as is unique within the file: the function, with the template arguments that tell its kernels apart; of a name without these and longer than 44 characters the words in which it differs; short_name while the run is not over
     mangled_name: name as the compiler made it
     start (ns): start on the GPU, on CUPTI's clock; NULL = not collected
     end (ns): end on the GPU, on CUPTI's clock; NULL = not collected
@@ -33,8 +33,8 @@ class Tables:
     cluster_y (count): blocks of a cluster in y
     cluster_z (count): blocks of a cluster in z
     max_active_clusters (count): clusters that can run at a time
-    theoretical_occupancy (share): warps that fit on a multiprocessor at a time, of those it holds, from 0 to 1, as CUDA's occupancy calculator says (table LAUNCH_SHAPE); NULL = not known
-    occupancy_limiter: what lets no more fit: warps, registers, shared memory or blocks; several have commas between; NULL = not known
+    theoretical_occupancy (share): warps that fit on a multiprocessor at a time, of those it holds, from 0 to 1, see LAUNCH_SHAPE; NULL = not known
+    occupancy_limiter: what lets no more fit: warps, registers, shared memory or blocks; several with commas; NULL = not known
     blocks_per_sm (count): blocks that fit on a multiprocessor at a time; NULL = not known
     waves (count): blocks of the launch, by those that fit on the device at a time; NULL = not known
     tail_share (share): part of the room of all waves that the last one leaves empty, from 0 to 1; NULL = not known
@@ -263,7 +263,7 @@ class Tables:
     end (ns): end of the kernel on the GPU, on CUPTI's clock; NULL = not collected
     duration (ns): of the kernel; NULL = not collected
     launch_latency (ns): from the start of the call to the start of the kernel
-    queue_delay (ns): from the end of the call to the start of the kernel; below 0 = it ran before the call returned
+    queue_delay (ns): from the end of the call to the start of the kernel; below 0 = it began earlier
     device_id: device that ran it
     context_id: context that ran it
     stream_id: stream that ran it
@@ -315,7 +315,7 @@ class Tables:
     start (ns): when it began, of a graph its first kernel, on CUPTI's clock; NULL = not known
     end (ns): when it was over, on CUPTI's clock; NULL = not known
     duration (ns): from start to end; NULL = not known
-    ordinal: counts the launches of the context from 1; of a range the ranges
+    ordinal: counts the launches of the context from 1; of 'range' the ranges
     pass_group: METRIC_GROUP that was measured
     note: why it has no values of other metrics; NULL = it has all
     """
@@ -350,7 +350,7 @@ class Tables:
     process_id: process that launched it
     grid: blocks of a kernel as text, (x,y,z)
     block: threads of a block as text, (x,y,z)
-    ordinal: counts the launches of the context from 1; of a range the ranges
+    ordinal: counts the launches of the context from 1; of 'range' the ranges
     pass_group: METRIC_GROUP that was to be measured
     """
     nvtx_payloads: Table
@@ -362,7 +362,7 @@ class Tables:
     schema: name of the layout; '' = none
     field: name of the field; a.b = b inside a, a[2] = an element; '' = no layout
     value: a number or a text; of an enum its name where it has one
-    int_value: a whole number, also that of an enum's name; else NULL
+    int_value: a whole number, or that of an enum's name; else NULL
     thread_id: thread that made or opened it
     process_id: process that did
     """
@@ -464,19 +464,19 @@ class Tables:
     device_id: device that ran them
     """
     steps: Table
-    r"""Steps of the program: NVTX ranges whose message matches --step REGEX (RUN has it), without it those called step, iteration, iter, batch or ProfilerStep, with or without a number; where there are none, the windows between cudaProfilerStart and cudaProfilerStop. nvtx_gpu has all ranges.
+    r"""Steps of the program: NVTX ranges whose message matches --step REGEX (RUN has it), without it those called step, iteration, iter, batch or ProfilerStep, with or without a number; where there are none, the windows of cudaProfilerStart; else what the launches repeat.
 
-    name: message; cudaProfilerStart = such a window
+    name: message; cudaProfilerStart = such a window; or how long and alike the periods are
     host_ms (ms): how long the step took on the host; NULL = never closed
     gpu_busy_ms (ms): time in which work that was asked for in it ran, of the busiest device; 0 = none
     work (count): kernels, copies, sets and the like, of all devices
     kernels (count): of these, kernels
-    start (ns): when it was opened, on CUPTI's clock
-    end (ns): when it was closed, on CUPTI's clock; NULL = never
+    start (ns): when it began, on CUPTI's clock
+    end (ns): when it ended, on CUPTI's clock; NULL = never
     t_ms (ms): start, from the first of the run on
     range_id: nvtx_ranges.id; NULL = a window
-    thread_id: thread that opened it
-    process_id: process that opened it
+    thread_id: thread that began it; 0 = not known
+    process_id: process it was in
     """
     api_summary: Table
     r"""Calls of the CUDA API by function, with their times summed up. A runtime call makes driver calls, whose times are in its own: do not add the two domains.
@@ -495,26 +495,28 @@ class Tables:
     longest (ns): greatest duration
     """
     gpu_gaps: Table
-    r"""Times in which a device had no work, between its first and its last: the 10,000 longest of each device. gpu_utilization counts all.
+    r"""Times in which a device had no work, between its first and its last: the 10,000 longest of each device.
 
     device_id: device without work
     start (ns): when the work before was over, on CUPTI's clock
-    end (ns): when the work behind began, on CUPTI's clock
+    end (ns): when the work after it began, on CUPTI's clock
     duration (ns): from start to end
     before: the work before: name of the kernel, else memcpy, memset, ...
     behind: the work behind, in the same way
-    host_call: CUDA function that took most of the gap in the process whose work is behind; NULL = none that was collected. Compare host_call_ns and no_call_ns: the host may have been in no call for longer
+    host_call: CUDA function, not launching, that took most of the gap in the process whose work is behind; NULL = none
     host_call_ns (ns): how much of the gap the calls of that function took
-    no_call_ns (ns): how much of the gap the process was in no CUDA call that was recorded; NULL = none of its calls was
+    no_call_ns (ns): how much of the gap it was in no call and launched nothing; NULL = none of its calls was recorded
+    launch_ns (ns): how much of it is launch in the view account
+    queued_ns (ns): how much of it is queued there
     range_name: NVTX range in which the work behind was asked for; NULL = none
     range_path: messages of the ranges around it and its own, with / between
     correlation_id: joins the call that asked for the work behind; 0 = none
     t_ms (ms): start, from the first of the run on
     """
     blocking_calls: Table
-    r"""Calls in which the host waited for the GPU, one row each: synchronizations, and copies that are not asynchronous.
+    r"""Calls in which the host waited for the GPU: synchronizations, and copies that are not asynchronous.
 
-    name: function that was called, the runtime's where it was one; NULL = the call was not collected
+    name: function, the runtime's where it was one; NULL = not collected
     waits_for: event, stream, context or copy
     start (ns): start of the call on the host, on CUPTI's clock; NULL = not collected
     end (ns): its end, on CUPTI's clock; NULL = not collected
@@ -533,7 +535,7 @@ class Tables:
     kernels_only_ms (ms): time in which kernels ran and nothing else did
     copies_only_ms (ms): time in which copies, sets and the like ran and no kernel
     both_ms (ms): time in which both did
-    exposed_communication_ms (ms): of kernels_only_ms, time in which no kernels ran but NCCL's, which also wait for other GPUs
+    exposed_communication_ms (ms): of kernels_only_ms, time in which no kernels ran but NCCL's
     idle_ms (ms): time in which it had no work
     busy_share (share): busy_ms / span_ms, from 0 to 1
     gaps (count): times in which it had no work
@@ -551,7 +553,7 @@ class Tables:
 
     time (ns): when, on CUPTI's clock
     change (bytes): how much was allocated; below 0 = released
-    in_use (bytes): how much was allocated from then on; below 0 where what is released was allocated before collection began; NULL = the run is not over
+    in_use (bytes): how much was allocated from then on; below 0 = from before collection; NULL = the run is not over
     memory: kind of memory: Device, Pinned, Managed, ...
     pool_type: local or imported; NULL = not from a pool
     address: address
@@ -616,7 +618,7 @@ class Tables:
     written_bytes (bytes): written to the device's memory; NULL = not measured
     l2_hit_rate (%): sectors that were found in the L2 cache; NULL = not measured
     l1_hit_rate (%): sectors that were found in the L1 cache; NULL = not measured
-    allocated_bytes (bytes): memory of the device, of whatever kind, that its process had allocated when it began; that of cuMemCreate is known with --track-memory; NULL = no allocation before is known, or the run is not over
+    allocated_bytes (bytes): memory of the device that its process had allocated when it began; that of cuMemCreate is known with --track-memory; NULL = no allocation before is known, or the run is not over
     device_id: device that ran it
     context_id: context that ran it
     stream_id: stream that ran it
@@ -672,7 +674,7 @@ class Tables:
     line: line in it
     stall_reason: what the warp waited for, by CUPTI's name without the common part; selected = it went on
     samples (count): how many
-    not_issued (count): of these, those in whose cycle the warp's scheduler issued nothing
+    not_issued (count): of the samples, those in whose cycle the warp's scheduler issued nothing
     device_id: device it ran on
     correlation_id: call that launched the kernel, with --pc-serialize; NULL = of all launches together
     process_id: process of the kernel
@@ -693,14 +695,14 @@ class Tables:
     process_id: process of the kernel
     """
     account: Table
-    r"""Where the time of each GPU went: parts that add up to the run, from its first call or GPU work to the end of its last. Of several kinds of work at a time the first counts, in the order compute, communication, copy, set.
+    r"""Where the time of each GPU went: parts that add up to the run, from its first call or GPU work to the end of its last. Of several kinds of work at a time the first class counts.
 
     device_id: the device
-    class: compute; communication = NCCL's kernels alone; copy; set; and idle: call = the host was in one, no call, unknown = its calls are not recorded, short gap = not among the 10,000 longest, before = its first work, after = its last
-    cause: direction of a copy; CUDA function of a call; NULL = none
+    class: compute; communication = NCCL's kernels alone; copy; set; idle: queued = work was launched, launch = the host launched, call = it was in another, no call, unknown = no calls are recorded, short gap = not looked at; before, after = its work
+    cause: direction of a copy; CUDA function; NULL = none
     duration_ms (ms): how long
     share (share): of the run, from 0 to 1
-    intervals (count): how often; of a call, in how many gaps
+    intervals (count): how often; of idle time, in how many gaps
     """
     call_stacks: Table
     r"""Functions of the host above calls for memory (--track-memory --stacks), one row per function of a call. gpuprof memory --by stack adds up what they have.
@@ -1707,9 +1709,11 @@ class Tables:
     typeBehind: kernel, memcpy, ... of the work after it
     nameBehind: of a kernel: StringTable id; 0 = no kernel
     correlationId: of the call that asked for the work after it; 0 = none
-    hostCall: of the function that took most of the gap in that process, the longest call: RUNTIME.correlationId or DRIVER's; NULL = none. Where several calls are open at a time, the one that began first counts
+    hostCall: of the function, not launching, that took most of the gap in that process, the longest call: RUNTIME.correlationId or DRIVER's; NULL = none. Of several open calls the one that began first counts
     hostTime (ns): how much of the gap the calls of that function took; NULL as hostCall
-    noCallTime (ns): how much of the gap that process was in no call that was recorded; NULL = none of its calls was
+    noCallTime (ns): how much of the gap it was in no call and launched nothing; NULL = none of its calls was recorded
+    launchTime (ns): how much of it is launch in the view account
+    queuedTime (ns): how much of it is queued there
     range: NVTX range of the call that asked for the work after it: NVTX_RANGE._id_; NULL = none
     """
     COPY_TIME: Table
@@ -1724,11 +1728,11 @@ class Tables:
     r"""Where the time of each device went. The view account has names and shares.
 
     deviceId: the device
-    class: compute; communication = NCCL's kernels alone; copy; set; and idle: call = the host was in one, no call, unknown = its calls are not recorded, short gap = not among the 10,000 longest, before = its first work, after = its last
-    domain: of a call: API_NAME.domain; otherwise empty
-    cause: of a copy: enum CUpti_ActivityMemcpyKind; of a call: API_NAME.cbid, 0 = others
+    class: as in the view account
+    domain: of a call or launch: API_NAME.domain; otherwise empty
+    cause: of a copy: enum CUpti_ActivityMemcpyKind; of a call or launch: API_NAME.cbid, 0 = none; of queued: 1 = for an event
     duration (ns): how long
-    intervals (count): how often; of a call, in how many gaps
+    intervals (count): how often; of idle time, in how many gaps
     """
     LAUNCH_SHAPE: Table
     r"""What CUDA's occupancy calculator says of launches, one row for all that are alike in what it looks at. The view kernels has it for each kernel.
@@ -1840,8 +1844,8 @@ class Tables:
     STEP: Table
     r"""Steps of the program. The view steps has them in words.
 
-    range: the NVTX range: NVTX_RANGE._id_; NULL = a window between cudaProfilerStart and cudaProfilerStop
-    name: message of the range: StringTable id; 0 = a window
+    range: the NVTX range: NVTX_RANGE._id_; NULL = a window between cudaProfilerStart and cudaProfilerStop, or a period
+    name: message of the range, or a period: StringTable id; 0 = a window
     start (ns): when it began, on CUPTI's clock
     stop (ns): when it ended, on CUPTI's clock; NULL = never
     threadId: thread that began it; 0 = not known

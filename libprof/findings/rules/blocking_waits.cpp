@@ -21,7 +21,13 @@ extern const Rule blocking_waits{
   FROM gaps
   WHERE after_wait
   UNION ALL
-  SELECT device, 'call', saved - min(no_call, saved), 1, first, last, what
+  SELECT device, 'launch', min(launch, saved - min(no_call, saved)), 1, first, last, what
+  FROM gaps
+  WHERE after_wait
+  UNION ALL
+  SELECT device, 'call',
+         min(length - no_call - launch - queued, saved - min(no_call + launch, saved)), 1,
+         first, last, what
   FROM gaps
   WHERE after_wait)",
     .bound =

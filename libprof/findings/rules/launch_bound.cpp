@@ -11,12 +11,15 @@ extern const Rule launch_bound{
     .needs = {{.table = "GPU_GAP", .otherwise = computed_at_the_end},
               {.table = "DEVICE_TIME", .otherwise = computed_at_the_end, .rows = true},
               {.table = "api_calls", .otherwise = calls_not_recorded, .rows = true}},
-    .when = "Gaps of at most 50 us that did not begin while the host waited for the GPU",
+    .when =
+        "Gaps of at most 50 us that did not begin while the host waited for the GPU, without the "
+        "time in which the work after the gap was launched already",
     .least_share = 0.10,
     .sql = R"(  SELECT a.device, a.part,
          sum(a.ns) - coalesce(
            (SELECT sum(max(0, CASE a.part WHEN 'no call' THEN g.no_call
-                                          ELSE g.length - g.no_call END -
+                                          WHEN 'launch' THEN g.launch
+                                          ELSE g.length - g.no_call - g.launch - g.queued END -
                               (g.length - (g.last - g.first))))
             FROM gaps AS g
             WHERE g.device = a.device AND a.part <> 'short gap'
@@ -30,7 +33,7 @@ extern const Rule launch_bound{
           WHERE g.device = a.device AND NOT g.after_wait AND g.length <= 50000
           GROUP BY g.what ORDER BY sum(g.length) DESC, g.what LIMIT 1) AS what
   FROM account AS a
-  WHERE a.part IN ('call', 'no call', 'short gap')
+  WHERE a.part IN ('launch', 'call', 'no call', 'short gap')
     AND (SELECT count(*) < 10000 OR min(stop - start) <= 50000 FROM GPU_GAP
          WHERE deviceId = a.device)
   GROUP BY a.device, a.part)",
@@ -44,9 +47,7 @@ extern const Rule launch_bound{
         "Launch less: CUDA graphs (torch.compile with mode='reduce-overhead'), fused kernels "
         "(torch.compile, foreach and fused optimizers), larger batches.",
     .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-graphs",
-    .mistaken =
-        "Kernels that wait for those of another stream (cudaStreamWaitEvent): such a gap is "
-        "not the host's.",
+    .mistaken = "A server that has little to do: then its GPU may be idle.",
 };
 
 }  // namespace gpuprof::findings

@@ -13,17 +13,17 @@
 namespace gpuprof::view {
 namespace {
 
-constexpr std::string_view no_call = "no CUDA call";
+constexpr std::string_view no_call = "no CUDA call", launching = "launching work",
+                           launched = "work was launched";
 
-// The parts of a gap of that length, longest first; they add up to it. `call`: the function that
-// took `in_call` of the gap; empty if unknown.
-std::vector<HostPart> host_parts(std::int64_t length, const std::string& call, std::int64_t in_call,
-                                 std::int64_t in_none) {
-  in_none = std::clamp<std::int64_t>(in_none, 0, length);
-  in_call = call.empty() ? 0 : std::clamp<std::int64_t>(in_call, 0, length - in_none);
-  std::vector<HostPart> parts{{std::string(no_call), in_none},
-                              {call, in_call},
-                              {"other CUDA calls", length - in_none - in_call}};
+// The parts of a gap of that length, longest first; they add up to it. `parts`: those that are
+// known.
+std::vector<HostPart> host_parts(std::int64_t length, std::vector<HostPart> parts) {
+  for (HostPart& part : parts) {
+    part.time = std::clamp<std::int64_t>(part.time, 0, length);
+    length -= part.time;
+  }
+  parts.push_back({"other CUDA calls", length});
   std::erase_if(parts, [](const HostPart& part) { return part.time == 0; });
   std::ranges::stable_sort(parts, std::greater{}, &HostPart::time);
   return parts;
@@ -97,7 +97,11 @@ void find_timed_losses(store::Database& database, const Model& model, const Wind
 
 std::string_view Gap::cause() const {
   if (host.empty()) return "unknown";
-  return host.front().name == no_call ? "no-call" : "call";
+  const std::string& name = host.front().name;
+  return name == no_call     ? "no-call"
+         : name == launching ? "launch"
+         : name == launched  ? "queued"
+                             : "call";
 }
 
 HostCalls host_calls(reading::Tables& tables, reading::Names& names, const Window& window,
@@ -125,13 +129,16 @@ std::vector<Gap> longest_gaps(store::Database& database, const Model& model, con
   std::vector<Gap> gaps;
   reading::Tables tables(database);
   if (!tables.has("GPU_GAP", "hostCall") || !tables.has("GPU_GAP", "nameBehind")) return gaps;
-  // Files of older versions lack the column.
-  const std::string in_none = tables.has("GPU_GAP", "noCallTime") ? "noCallTime" : "NULL";
+  // Files of older versions lack some columns.
+  const auto column = [&](const std::string& name) {
+    return ", " + (tables.has("GPU_GAP", name) ? name : "NULL");
+  };
   reading::Names names(database, reading::NameStyle::modern);
   Labels labels(tables);
   const auto calls = host_calls(tables, names, window, most);
   auto rows = database.prepare(
-      "SELECT start, stop, deviceId, nameBehind, typeBehind, hostCall, hostTime, " + in_none +
+      "SELECT start, stop, deviceId, nameBehind, typeBehind, hostCall, hostTime" +
+      column("noCallTime") + column("launchTime") + column("queuedTime") +
       " FROM main.GPU_GAP WHERE stop > ?1 AND start < ?2 ORDER BY stop - start DESC, start LIMIT "
       "?3");
   rows.bind(1, window.from).bind(2, window.to).bind(3, std::int64_t{most});
@@ -146,8 +153,12 @@ std::vector<Gap> longest_gaps(store::Database& database, const Model& model, con
     if (name && gap.behind.empty()) gap.behind = names.kernel(name);
     const auto call = calls.find(rows.integer(5));
     if (!rows.is_null(7)) {
-      gap.host = host_parts(gap.time, call == calls.end() ? std::string() : call->second,
-                            rows.integer(6), rows.integer(7));
+      const bool is_known = call != calls.end() && !call->second.empty();
+      gap.host = host_parts(gap.time, {{std::string(no_call), rows.integer(7)},
+                                       {std::string(launching), rows.integer(8)},
+                                       {std::string(launched), rows.integer(9)},
+                                       {is_known ? call->second : std::string("other CUDA calls"),
+                                        is_known ? rows.integer(6) : 0}});
     }
     gaps.push_back(std::move(gap));
   }

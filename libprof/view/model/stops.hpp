@@ -16,7 +16,8 @@ namespace gpuprof::view {
 
 // What the process whose work ended a gap was doing during a part of the gap.
 struct HostPart {
-  std::string name;  // "cudaMalloc", "no CUDA call", "other CUDA calls"
+  // "cudaMalloc", "no CUDA call", "launching work", "work was launched", "other CUDA calls"
+  std::string name;
   std::int64_t time = 0;
 };
 
@@ -28,7 +29,7 @@ struct Gap {
   std::string behind;          // the work that ended it
   std::vector<HostPart> host;  // empty: unknown
 
-  // What took most of it: "call", "no-call" or "unknown".
+  // What took most of it: "call", "launch", "queued", "no-call" or "unknown".
   std::string_view cause() const;
 };
 

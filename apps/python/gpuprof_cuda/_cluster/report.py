@@ -272,6 +272,7 @@ def _cause_text(cause: stragglers.Cause) -> str:
     if cause.name == "host":
         where = its.get("host_in", "unknown")
         where = {
+            "launch": "its launches",
             "no call": "no call of CUDA",
             "short gap": "short gaps",
             "unknown": "calls that were not recorded",

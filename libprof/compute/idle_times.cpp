@@ -1,0 +1,80 @@
+#include "libprof/compute/idle_times.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "libprof/base/saturating.hpp"
+
+namespace gpuprof::compute {
+
+void IdleTimes::add(const GpuWork& work) {
+  add_asked_for(work.correlation);
+  if (work.copied != 0) waited_for_.add(work.correlation);
+}
+
+void IdleTimes::restart() {
+  launch_gaps_.emplace(waits_);
+  places_.clear();
+  by_window_.assign(windows_.size(), {});
+}
+
+std::size_t IdleTimes::add_place(std::size_t window) {
+  by_window_[window].push_back(&places_.emplace_back());
+  return places_.size() - 1;
+}
+
+void IdleTimes::set_longest(std::size_t place, std::vector<Gap> gaps) {
+  Place& its = places_[place];
+  its.idle.gaps = std::move(gaps);
+  its.host.emplace(its.idle.gaps);
+}
+
+void IdleTimes::add(const HostCall& call) {
+  if (call.begin <= 0 || call.end <= call.begin) return;
+  processes_.insert(call.process);
+  // A launch soon before a window may be close to one in it.
+  const std::int64_t end = call.launches ? saturating_add(call.end, close_launches + 1) : call.end;
+  auto window = std::ranges::partition_point(
+      windows_, [&](const TimeBounds& each) { return each.to && *each.to <= call.begin; });
+  for (; window != windows_.end() && !(window->from && *window->from >= end); ++window) {
+    for (Place* place : by_window_[static_cast<std::size_t>(window - windows_.begin())]) {
+      place->host->add(call);
+    }
+  }
+}
+
+void IdleTimes::add(const Calls& calls) {
+  launch_calls_.add({.of_driver = calls.of_driver,
+                     .correlation = calls.correlation,
+                     .cbid = calls.cbid,
+                     .start = calls.start,
+                     .end = calls.end},
+                    asked_for_);
+  const auto correlation = calls.correlation.int64s(), start = calls.start.int64s(),
+             end = calls.end.int64s(), process = calls.process.int64s(), cbid = calls.cbid.int64s();
+  for (std::size_t row = 0; row < correlation.size(); ++row) {
+    const std::int64_t id = correlation[row];
+    add(HostCall{.process = process[row],
+                 .begin = start[row],
+                 .end = end[row],
+                 .correlation = id,
+                 .function = function_number(calls.of_driver, cbid[row]),
+                 .launches = id != 0 && asked_for_.contains(id) && !waited_for_.contains(id)});
+  }
+}
+
+void IdleTimes::finish() {
+  for (Place& place : places_) place.idle.others.longest = place.idle.gaps;
+  launch_gaps_->join(launch_calls_, waited_for_, [&](std::size_t place) -> LaunchedGaps& {
+    return places_[place].idle.others;
+  });
+  for (Place& place : places_) {
+    for (const std::int64_t process : processes_) place.host->know(process);
+    auto& launches = place.idle.others.launches;
+    launches.resize(place.idle.gaps.size());
+    place.idle.splits = place.host->finish(std::move(launches));
+    place.idle.parts = place.host->parts();
+  }
+}
+
+}  // namespace gpuprof::compute

@@ -1,0 +1,94 @@
+// What the idle time of devices went to: their gaps, and the calls and launches that fill them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "libprof/compute/device_time.hpp"
+#include "libprof/compute/gpu_work.hpp"
+#include "libprof/compute/host_calls.hpp"
+#include "libprof/compute/launch_calls.hpp"
+#include "libprof/compute/launch_gaps.hpp"
+#include "libprof/read/columns/chunk.hpp"
+#include "libprof/store/scan.hpp"
+
+namespace gpuprof::compute {
+
+struct DeviceIdle {
+  std::vector<Gap> gaps;                                // the longest, in time order
+  std::vector<std::optional<HostCalls::Split>> splits;  // of these
+  IdleParts parts;                                      // of these
+  LaunchedGaps others;
+};
+
+// The time from `from` on and before `to`, ns on CUPTI's clock; without them, that of the run.
+struct TimeBounds {
+  std::optional<std::int64_t> from = {}, to = {};
+};
+
+// Of several devices in several windows. Call in this order: all work and gaps are added, then the
+// longest gaps of each place, then the calls of the runtime, those of the driver, and finish().
+// Used by one thread. Memory: what Sorted uses, three times, the gaps and some bits per call.
+class IdleTimes {
+ public:
+  // `windows`: in order, not overlapping.
+  explicit IdleTimes(std::vector<TimeBounds> windows = {{}}) : windows_(std::move(windows)) {
+    restart();
+  }
+  IdleTimes(const IdleTimes&) = delete;
+  IdleTimes& operator=(const IdleTimes&) = delete;
+
+  // First of all.
+  void read_waits(store::Snapshot& snapshot, const std::function<void()>& check) {
+    waits_.read(snapshot, check);
+  }
+  // Its call; may be repeated.
+  void add(const GpuWork& work);
+  void add_asked_for(std::int64_t correlation) {
+    if (correlation != 0) asked_for_.add(correlation);
+  }
+  // A device in a window.
+  std::size_t add_place(std::size_t window);
+  void add_gap(std::size_t place, const Gap& gap) { launch_gaps_->add(place, gap); }
+  // Forgets all places and gaps.
+  void restart();
+
+  void set_longest(std::size_t place, std::vector<Gap> gaps);
+
+  struct Calls {
+    bool of_driver = false;
+    const columns::Column &correlation, &start, &end, &process, &cbid;
+  };
+  void add(const Calls& calls);
+  void finish();
+
+  const CorrelationSet& asked_for() const { return asked_for_; }
+  // After finish().
+  LaunchCalls& launch_calls() { return launch_calls_; }
+  const DeviceIdle& of(std::size_t place) const { return places_[place].idle; }
+
+ private:
+  void add(const HostCall& call);
+
+  struct Place {
+    DeviceIdle idle = {};
+    std::optional<HostCalls> host = {};
+  };
+
+  const std::vector<TimeBounds> windows_;
+  StreamWaits waits_;
+  CorrelationSet asked_for_, waited_for_;
+  LaunchCalls launch_calls_;
+  std::optional<LaunchGaps> launch_gaps_;
+  std::deque<Place> places_;
+  std::vector<std::vector<Place*>> by_window_;
+  std::unordered_set<std::int64_t> processes_;  // whose calls are known
+};
+
+}  // namespace gpuprof::compute
