@@ -80,7 +80,7 @@ def differences(one, two):
         if table == "RUN":
             where = " WHERE key NOT IN ('gpuprof_command_line')"
         if table == "STATISTIC":
-            where = " WHERE name NOT IN ('spilled_bytes')"
+            where = " WHERE name <> 'spilled_bytes' AND (processId > 0 OR name NOT IN ('background_ns', 'cost_bytes'))"
         left, right = (
             set(map(str, db.rows(f'SELECT * FROM "{table}"{where}'))) for db in (one, two)
         )
