@@ -11,8 +11,13 @@ endfunction()
 #              [SOURCES more.cpp...])
 # makes a library of a folder: of record/launch, gpuprof_record_launch. USES: all folders of libprof,
 # and schema, that its files include. EXCEPT: files, and folders that are rooms of their own.
+# Folders in GPUPROF_LEFT_OUT become none, and are no USES.
 function(gpuprof_room folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME" "EXCEPT;USES;LIBRARIES;SOURCES")
+  if(folder IN_LIST GPUPROF_LEFT_OUT)
+    return()
+  endif()
+  list(REMOVE_ITEM arg_USES ${GPUPROF_LEFT_OUT})
   set(_dir ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
   gpuprof_sources(_sources ${_dir})
   foreach(_other IN LISTS arg_EXCEPT)

@@ -6,6 +6,16 @@
 
 namespace gpuprof::app {
 
+#ifdef GPUPROF_COMMANDS_OF_TSAN_TESTS
+#define GPUPROF_COMMANDS(X) \
+  X(sample_command)         \
+  X(listen_command)         \
+  X(replay_command)         \
+  X(query_command)          \
+  X(memory_command)         \
+  X(completion_command)     \
+  X(man_command)
+#else
 // In help order; commands without help are hidden.
 #define GPUPROF_COMMANDS(X) \
   X(sample_command)         \
@@ -43,6 +53,7 @@ namespace gpuprof::app {
   X(exit_codes_command)     \
   X(metric_map_command)     \
   X(view_question_command)
+#endif
 
 #define X(name) extern const Subcommand name;
 GPUPROF_COMMANDS(X)
