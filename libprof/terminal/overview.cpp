@@ -11,7 +11,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/findings/words.hpp"
+#include "libprof/conclude/findings/words.hpp"
 #include "libprof/report/account.hpp"
 #include "libprof/report/all_reports.hpp"
 #include "libprof/report/paragraph.hpp"

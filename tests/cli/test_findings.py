@@ -490,7 +490,7 @@ class Rules(FindingsTest):
         self.assertIn(words, gpuprof("findings", path, "--markdown").stdout)
 
     def test_every_rule_has_such_a_test(self):
-        rules = {path.stem for path in (SOURCE / "libprof/findings/rules").glob("*.cpp")}
+        rules = {path.stem for path in (SOURCE / "libprof/conclude/findings/rules").glob("*.cpp")}
         methods = {name.removeprefix("test_") for name in dir(self)}
         self.assertEqual(rules - methods, set())
 
@@ -670,7 +670,7 @@ class Profiles(FindingsTest):
             self.assertEqual(page.returncode, 0)
             for word in ("Counts:", "Saves:", "Confidence:", "Fix:", "https://", "Mistaken:"):
                 self.assertIn(word, page.stdout)
-        files = {path.stem for path in (SOURCE / "libprof/findings/rules").glob("*.cpp")}
+        files = {path.stem for path in (SOURCE / "libprof/conclude/findings/rules").glob("*.cpp")}
         self.assertEqual(files, {rule["rule"] for rule in document["rules"]})
         docs = (SOURCE / "docs/findings.md").read_text(encoding="utf-8")
         self.assertEqual(re.findall(r"(?m)^\| `(\w+)` \| (.*?) \|", docs),

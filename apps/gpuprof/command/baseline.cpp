@@ -16,8 +16,8 @@
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/compare/print.hpp"
-#include "libprof/compare/runs_file.hpp"
+#include "libprof/conclude/compare/print.hpp"
+#include "libprof/conclude/compare/runs_file.hpp"
 
 namespace gpuprof::app {
 namespace {

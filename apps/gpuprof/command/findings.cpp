@@ -1,11 +1,11 @@
 // gpuprof findings: what can be mended, ranked by what it saves at most.
-#include "libprof/findings/findings.hpp"
+#include "libprof/conclude/findings/findings.hpp"
 #include "apps/gpuprof/command/with_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/nearest.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/findings/print.hpp"
+#include "libprof/conclude/findings/print.hpp"
 
 namespace gpuprof::app {
 namespace {

@@ -17,10 +17,10 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/base/temporary_folder.hpp"
-#include "libprof/compare/checks.hpp"
-#include "libprof/compare/print.hpp"
-#include "libprof/compare/runs_file.hpp"
-#include "libprof/compare/trials.hpp"
+#include "libprof/conclude/compare/checks.hpp"
+#include "libprof/conclude/compare/print.hpp"
+#include "libprof/conclude/compare/runs_file.hpp"
+#include "libprof/conclude/compare/trials.hpp"
 
 namespace gpuprof::app {
 namespace {

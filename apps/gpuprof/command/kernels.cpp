@@ -4,7 +4,7 @@
 #include "apps/gpuprof/command/with_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
-#include "libprof/kernels/print.hpp"
+#include "libprof/conclude/kernels/print.hpp"
 
 namespace gpuprof::app {
 namespace {

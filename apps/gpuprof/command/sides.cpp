@@ -6,9 +6,9 @@
 #include "apps/gpuprof/command/standard_output.hpp"
 #include "apps/gpuprof/command/with_profile.hpp"
 #include "libprof/base/error.hpp"
-#include "libprof/compare/print.hpp"
-#include "libprof/compare/runs_file.hpp"
-#include "libprof/compare/small_file.hpp"
+#include "libprof/conclude/compare/print.hpp"
+#include "libprof/conclude/compare/runs_file.hpp"
+#include "libprof/conclude/compare/small_file.hpp"
 
 namespace gpuprof::app {
 namespace {

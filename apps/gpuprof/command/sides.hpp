@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/gpuprof/command/grammar.hpp"
-#include "libprof/compare/comparison.hpp"
+#include "libprof/conclude/compare/comparison.hpp"
 #include "libprof/record/output_file.hpp"
 
 namespace gpuprof::app {

@@ -1,5 +1,5 @@
 // gpuprof what-if: what a change would save.
-#include "libprof/simulate/what_if.hpp"
+#include "libprof/conclude/simulate/what_if.hpp"
 #include "apps/gpuprof/command/with_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"

@@ -4,7 +4,7 @@
 
 #include "libprof/base/json_text.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/findings/words.hpp"
+#include "libprof/conclude/findings/words.hpp"
 #include "libprof/view/model/answers.hpp"
 
 namespace gpuprof::view {

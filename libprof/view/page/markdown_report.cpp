@@ -6,7 +6,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/findings/words.hpp"
+#include "libprof/conclude/findings/words.hpp"
 #include "libprof/view/model/answers.hpp"
 #include "libprof/view/model/labels.hpp"
 #include "libprof/view/page/advice.hpp"

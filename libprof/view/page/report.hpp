@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libprof/findings/findings.hpp"
+#include "libprof/conclude/findings/findings.hpp"
 #include "libprof/read/window.hpp"
 #include "libprof/report/account.hpp"
 #include "libprof/view/model/model.hpp"

@@ -1,9 +1,9 @@
-#include "libprof/findings/findings.hpp"
+#include "libprof/conclude/findings/findings.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include "libprof/base/json_text.hpp"
-#include "libprof/findings/words.hpp"
+#include "libprof/conclude/findings/words.hpp"
 #include "libprof/view/model/answers.hpp"
 #include "libprof/view/model/question.hpp"
 

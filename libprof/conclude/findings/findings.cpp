@@ -1,0 +1,210 @@
+#include "libprof/conclude/findings/findings.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "libprof/base/saturating.hpp"
+#include "libprof/base/text.hpp"
+#include "libprof/compute/account.hpp"
+#include "libprof/conclude/findings/simulated.hpp"
+#include "libprof/conclude/findings/statement.hpp"
+#include "libprof/read/names.hpp"
+#include "libprof/read/one_number.hpp"
+#include "libprof/read/steps_window.hpp"
+#include "libprof/read/tables.hpp"
+#include "libprof/store/scan.hpp"
+
+namespace gpuprof::findings {
+namespace {
+
+using reading::is_of_content;
+using reading::number;
+using store::Statement;
+
+constexpr std::string_view not_computable =
+    "Tables or values of the file are not as gpuprof writes them.";
+
+std::vector<std::string> find_doubts(store::Database& database, std::int64_t steps) {
+  std::vector<std::string> doubts;
+  if (const auto lost = number(database, "SELECT count(*) FROM losses"); lost.value_or(0) > 0) {
+    doubts.emplace_back("Records are missing; gpuprof query FILE lost lists them.");
+  }
+  if (number(database, "SELECT 1 FROM KERNEL_TIME WHERE count > timed LIMIT 1")) {
+    doubts.emplace_back("Kernels have no times.");
+  }
+  if (steps > 0 && steps < reading::few_steps) {
+    doubts.push_back("There " + std::string(steps == 1 ? "is" : "are") + " only " +
+                     count_of(steps, "step") + ".");
+  }
+  return doubts;
+}
+
+Confidence lowered(Confidence confidence) {
+  return confidence == Confidence::high ? Confidence::medium : Confidence::low;
+}
+
+// Why the rule cannot be asked; empty: it can.
+std::string missing(store::Database& database, const Rule& rule) {
+  for (const Need& need : rule.needs) {
+    if (need.table.empty()) continue;
+    const bool there =
+        database.has_table(need.table) &&
+        (!need.rows ||
+         number(database, "SELECT 1 FROM " + store::quoted_name(need.table) + " LIMIT 1"));
+    if (!there) return std::string(need.otherwise);
+  }
+  return {};
+}
+
+class Reading {
+ public:
+  Reading(store::Database& database, const compute::Accounts& accounts, std::int64_t zero)
+      : database_(database),
+        accounts_(accounts),
+        zero_(zero),
+        names_(database, reading::NameStyle::compatible),
+        account_(account_lines(accounts)),
+        room_(room_of(account_)) {}
+
+  Findings read(const std::function<void()>& check) {
+    result_.begin = relative(accounts_.window.first);
+    result_.end = relative(accounts_.window.last);
+    read_devices();
+    if (room_.empty()) return std::move(result_);
+    result_.steps = reading::count_steps(database_, accounts_.window.first, accounts_.window.last);
+    result_.doubts = find_doubts(database_, result_.steps);
+    for (const Rule* rule : rules()) {
+      check();
+      judge(*rule);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void read_devices() {
+    report::TimeAccount account = report::account_of(database_, accounts_);
+    auto gpu = account.gpus.begin();
+    for (const auto& [id, parts] : accounts_.devices) {
+      Device device{.id = id, .name = std::move(gpu->name), .rows = std::move(gpu->rows)};
+      ++gpu;
+      std::int64_t before = 0;
+      for (const compute::AccountPart& part : parts) {
+        if (part.what == "before") before = part.duration;
+        if (part.what == "compute") device.compute += part.duration;
+        if (part.what == "communication") device.communication += part.duration;
+        if (part.what == "copy") device.copy += part.duration;
+        if (part.what == "set") device.set += part.duration;
+        if (part.what != "before" && part.what != "after") device.time += part.duration;
+      }
+      device.begin = result_.begin + before;
+      if (const auto its = room_.find(id); its != room_.end()) device.parts = its->second;
+      if (device.time > 0) result_.devices.push_back(std::move(device));
+    }
+  }
+
+  void judge(const Rule& rule) {
+    Judgement& judgement = result_.judgements.emplace_back(Judgement{.rule = &rule});
+    judgement.abstains = missing(database_, rule);
+    if (!judgement.abstains.empty()) return;
+    judgement.sql = statement_of(rule, accounts_.window, account_, room_);
+    try {
+      ask(rule, judgement.sql);
+    } catch (const store::DatabaseError& error) {
+      if (!is_of_content(error)) throw;
+      judgement.abstains = not_computable;
+    } catch (const Error&) {  // of Database::ask
+      judgement.abstains = not_computable;
+    }
+  }
+
+  void ask(const Rule& rule, const std::string& sql) {
+    std::vector<Finding> found;
+    Statement row = database_.ask(sql, false);
+    while (row.step()) {
+      const std::int64_t device = row.integer(0);
+      if (found.empty() || found.back().device != device) {
+        found.push_back(
+            {.rule = &rule,
+             .device = device,
+             .at_most = row.integer(3),
+             .confidence = result_.doubts.empty() ? rule.confidence : lowered(rule.confidence)});
+      }
+      found.back().draws.push_back({.part = std::string(row.text(1)),
+                                    .ns = row.integer(2),
+                                    .count = row.integer(4),
+                                    .first = moment(row, 5),
+                                    .last = moment(row, 6),
+                                    .what = words(row, row.text(1), 7)});
+    }
+    for (Finding& finding : found) keep(std::move(finding));
+  }
+
+  // Unless it is too little.
+  void keep(Finding finding) {
+    const auto time = static_cast<double>(result_.device(finding.device).time);
+    finding.share = static_cast<double>(finding.at_most) / time;
+    if (finding.share < finding.rule->least_share) return;
+    for (const Draw& draw : finding.draws) room_[finding.device][draw.part] -= draw.ns;
+    result_.findings.push_back(std::move(finding));
+  }
+
+  std::optional<std::int64_t> moment(const Statement& row, int column) const {
+    if (row.is_null(column)) return std::nullopt;
+    return relative(row.integer(column));
+  }
+
+  // A kernel of idle time is the one after it.
+  std::string words(const Statement& row, std::string_view part, int column) {
+    if (row.type(column) == Statement::Type::text) return std::string(row.text(column));
+    if (row.type(column) != Statement::Type::integer) return {};
+    return (part == "compute" ? "" : "before ") + names_.kernel(row.integer(column));
+  }
+
+  std::int64_t relative(std::int64_t time) const { return saturating_subtract(time, zero_); }
+
+  store::Database& database_;
+  const compute::Accounts& accounts_;
+  const std::int64_t zero_;
+  reading::Names names_;
+  const std::vector<AccountLine> account_;
+  Room room_;  // what is left
+  Findings result_;
+};
+
+// Those that save most come first.
+void rank(std::vector<Finding>& findings) {
+  const auto is_hint = [](const Finding& finding) {
+    return finding.rule->confidence == Confidence::low && !finding.simulated;
+  };
+  std::ranges::stable_sort(findings, [&](const Finding& a, const Finding& b) {
+    if (is_hint(a) != is_hint(b)) return is_hint(b);
+    return a.simulated.value_or(a.at_most) > b.simulated.value_or(b.at_most);
+  });
+}
+
+}  // namespace
+
+const Device& Findings::device(std::int64_t id) const {
+  return *std::ranges::find(devices, id, &Device::id);
+}
+
+Findings read_findings(store::Database& database, const reading::Moment& from,
+                       const reading::Moment& to, const std::function<void()>& check) {
+  const reading::JudgedWindow judged = reading::judged_window(database, from, to);
+  const reading::Window& window = judged.window;
+  reading::Tables tables(database);
+  const std::int64_t zero = reading::zero_of_run(tables).value_or(0);
+  store::Snapshot snapshot(database);
+  const compute::Accounts accounts =
+      compute::read_accounts(snapshot, {window.from, window.to}, check);
+  if (accounts.devices.empty()) return {};
+  Findings findings = Reading(database, accounts, zero).read(check);
+  findings.of_steps = judged.of_steps();
+  findings.warm_up = judged.warm_up;
+  simulate_mending(snapshot, window, findings, check);
+  rank(findings.findings);
+  return findings;
+}
+
+}  // namespace gpuprof::findings

@@ -1,0 +1,37 @@
+// The host is outside CUDA while the GPU is idle.
+#include "libprof/conclude/findings/needs.hpp"
+#include "libprof/conclude/findings/rule.hpp"
+
+namespace gpuprof::findings {
+
+extern const Rule host_away{
+    .id = "host_away",
+    .title = "The GPU waits while the host is in no call of CUDA",
+    .order = 50,
+    .needs = {{.table = "GPU_GAP", .otherwise = computed_at_the_end},
+              {.table = "DEVICE_TIME", .otherwise = computed_at_the_end, .rows = true},
+              {.table = "api_calls", .otherwise = calls_not_recorded, .rows = true}},
+    .when =
+        "Time in no call of CUDA, in gaps longer than 50 us, without what blocking_waits counts",
+    .least_share = 0.01,
+    .sql =
+        R"(  SELECT device, 'no call' AS part, min(no_call, last - first) - min(no_call, saved) AS ns,
+         1 AS count, first, last, what
+  FROM gaps
+  WHERE length > 50000)",
+    .bound =
+        "Of each gap, the part is saved in which the host did something else, and nothing else.",
+    .mends = simulate::away,
+    .confidence = Confidence::medium,
+    .reason = "What the host did is not recorded; NVTX ranges or --stacks would show it.",
+    .fix =
+        "Find what the host does there: reading and preparing data (more workers, "
+        "prefetching), Python, logging, other processes. Do it on another thread, or before "
+        "the GPU runs out of work.",
+    .link = "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",
+    .mistaken =
+        "Setting up, or a pause between two requests of a server: choose the steps with "
+        "--nvtx, --from and --to.",
+};
+
+}  // namespace gpuprof::findings

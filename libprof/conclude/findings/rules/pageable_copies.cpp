@@ -1,0 +1,37 @@
+// Copies of host memory that is not pinned.
+#include "libprof/conclude/findings/needs.hpp"
+#include "libprof/conclude/findings/rule.hpp"
+
+namespace gpuprof::findings {
+
+extern const Rule pageable_copies{
+    .id = "pageable_copies",
+    .title = "Copies from or to pageable memory keep the GPU from computing",
+    .order = 60,
+    .needs = {{.table = "CUPTI_ACTIVITY_KIND_MEMCPY", .otherwise = no_copies}},
+    .when = "Copies between host and device whose host memory is pageable",
+    .least_share = 0.01,
+    .sql = R"(  SELECT m.deviceId AS device, 'copy ' || m.copyKind AS part,
+         sum(min(m."end", s.last) - max(m.start, s.first)) AS ns, count(*) AS count,
+         min(max(m.start, s.first)) AS first, max(min(m."end", s.last)) AS last, NULL AS what
+  FROM CUPTI_ACTIVITY_KIND_MEMCPY AS m CROSS JOIN span AS s
+  WHERE m.copyKind IN (1, 2) AND (m.srcKind = 1 OR m.dstKind = 1)
+    AND 0 < m.start AND m.start < m."end" AND m.start < s.last AND m."end" > s.first
+  GROUP BY m.deviceId, m.copyKind)",
+    .bound =
+        "Time counts in which the device copied in that direction and nothing computed; the "
+        "rest is hidden already.",
+    .mends = simulate::pageable_copies,
+    .confidence = Confidence::high,
+    .reason = "Such a copy goes through a buffer of the driver, and the host waits for most of it.",
+    .fix =
+        "Pin the host memory (cudaHostAlloc, pin_memory=True of a DataLoader), copy with "
+        "cudaMemcpyAsync (non_blocking=True) in a stream of its own, and launch kernels "
+        "meanwhile.",
+    .link = "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#pinned-memory",
+    .mistaken =
+        "The data is used at once and there is nothing else to compute: then only the speed of "
+        "the copy improves.",
+};
+
+}  // namespace gpuprof::findings

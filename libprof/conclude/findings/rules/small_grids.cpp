@@ -1,0 +1,48 @@
+// Kernels that leave multiprocessors without a block.
+#include "libprof/conclude/findings/needs.hpp"
+#include "libprof/conclude/findings/rule.hpp"
+
+namespace gpuprof::findings {
+
+extern const Rule small_grids{
+    .id = "small_grids",
+    .title = "Kernels have fewer blocks than the GPU has multiprocessors",
+    .order = 120,
+    .needs = {{.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
+               .otherwise = no_kernels,
+               .rows = true},
+              {.table = "CUPTI_ACTIVITY_KIND_DEVICE", .otherwise = no_devices, .rows = true}},
+    .when =
+        "Kernels with fewer blocks than multiprocessors; of their time the share of "
+        "multiprocessors that got no block",
+    .least_share = 0.01,
+    .sql = R"(  WITH processors AS (
+    SELECT id AS device, max(numMultiprocessors) AS count
+    FROM CUPTI_ACTIVITY_KIND_DEVICE
+    GROUP BY id)
+  SELECT k.deviceId AS device, 'compute' AS part,
+         sum((min(k."end", s.last) - max(k.start, s.first)) *
+             (p.count - k.gridX * k.gridY * k.gridZ) / p.count) AS ns,
+         count(*) AS count, min(max(k.start, s.first)) AS first,
+         max(min(k."end", s.last)) AS last, k.name AS what
+  FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k CROSS JOIN span AS s
+  JOIN processors AS p ON p.device = k.deviceId
+  WHERE k.gridX * k.gridY * k.gridZ BETWEEN 1 AND p.count - 1
+    AND 0 < k.start AND k.start < k."end" AND k.start < s.last AND k."end" > s.first
+  GROUP BY k.deviceId, k.name)",
+    .bound =
+        "If all multiprocessors shared the work, it would take the share of those that do it "
+        "now.",
+    .confidence = Confidence::low,
+    .reason = "How much of a kernel's time more blocks would share is not recorded.",
+    .fix =
+        "Launch more blocks: split the work further (split-K, several blocks for one "
+        "reduction), use larger batches, or run such kernels in several streams at the same "
+        "time.",
+    .link = "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#thread-and-block-heuristics",
+    .mistaken =
+        "Kernels of a few microseconds, most of which is starting; kernels at the same time as "
+        "others.",
+};
+
+}  // namespace gpuprof::findings

@@ -1,0 +1,36 @@
+// Kernels whose threads use local memory.
+#include "libprof/conclude/findings/needs.hpp"
+#include "libprof/conclude/findings/rule.hpp"
+
+namespace gpuprof::findings {
+
+extern const Rule spills{
+    .id = "spills",
+    .title = "Kernels use local memory, as they do where registers do not suffice",
+    .order = 140,
+    .needs = {{.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
+               .otherwise = no_kernels,
+               .rows = true}},
+    .when = "Kernels with local memory per thread",
+    .least_share = 0.05,
+    .sql =
+        R"(  SELECT k.deviceId AS device, 'compute' AS part, sum(min(k."end", s.last) - max(k.start, s.first)) AS ns,
+         count(*) AS count, min(max(k.start, s.first)) AS first,
+         max(min(k."end", s.last)) AS last, k.name AS what
+  FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k CROSS JOIN span AS s
+  WHERE k.localMemoryPerThread > 0
+    AND 0 < k.start AND k.start < k."end" AND k.start < s.last AND k."end" > s.first
+  GROUP BY k.deviceId, k.name)",
+    .bound = "It is all the time of these kernels: how much of it is local memory's takes metrics.",
+    .confidence = Confidence::low,
+    .reason = "How often the local memory is used is not recorded.",
+    .fix =
+        "Compile with -Xptxas -v, which prints spills: more registers (__launch_bounds__, "
+        "--maxrregcount), less unrolling, arrays with constant indices.",
+    .link = "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#local-memory",
+    .mistaken =
+        "Local memory that is hardly used, as that of printf, assertions and slow paths of "
+        "math functions.",
+};
+
+}  // namespace gpuprof::findings

@@ -1,0 +1,65 @@
+#include "libprof/conclude/findings/simulated.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "libprof/conclude/simulate/replay.hpp"
+#include "libprof/conclude/simulate/schedule.hpp"
+
+namespace gpuprof::findings {
+namespace {
+
+using simulate::Schedule;
+
+// What devices save, ns, by id.
+using Saved = std::map<std::int64_t, std::int64_t>;
+
+Saved saved_by(const Schedule& schedule, std::uint32_t mends) {
+  Saved saved;
+  for (const simulate::DeviceOutcome& device : replay(schedule, {.mends = mends})) {
+    saved[device.id] = device.saved();
+  }
+  return saved;
+}
+
+void put_together(const Schedule& schedule, Findings& findings) {
+  for (const Device& device : findings.devices) {
+    Together together{.device = device.id};
+    std::uint32_t mends = simulate::nothing;
+    for (const Finding& finding : findings.findings) {
+      if (finding.device != device.id) continue;
+      together.at_most += finding.at_most;
+      ++together.findings;
+      if (!finding.simulated) continue;
+      ++together.of_them_simulated;
+      mends |= finding.rule->mends;
+    }
+    if (mends == simulate::nothing || together.findings == 1) continue;
+    together.simulated =
+        std::clamp<std::int64_t>(saved_by(schedule, mends)[device.id], 0, together.at_most);
+    findings.together.push_back(together);
+  }
+}
+
+}  // namespace
+
+void simulate_mending(store::Snapshot& snapshot, const reading::Window& window, Findings& findings,
+                      const std::function<void()>& check) {
+  const auto is_simulated = [](const Finding& finding) {
+    return finding.rule->mends != simulate::nothing;
+  };
+  if (std::ranges::none_of(findings.findings, is_simulated)) return;
+  const Schedule schedule = simulate::read_schedule(snapshot, window.from, window.to, check);
+  std::map<std::uint32_t, Saved> by_mends;
+  for (Finding& finding : findings.findings) {
+    if (!is_simulated(finding)) continue;
+    check();
+    const auto [known, fresh] = by_mends.try_emplace(finding.rule->mends);
+    if (fresh) known->second = saved_by(schedule, finding.rule->mends);
+    finding.simulated = std::clamp<std::int64_t>(known->second[finding.device], 0, finding.at_most);
+  }
+  check();
+  put_together(schedule, findings);
+}
+
+}  // namespace gpuprof::findings

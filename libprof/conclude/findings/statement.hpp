@@ -1,0 +1,52 @@
+// The SQL of a finding: a rule's SELECT, and before it what the rule may read in addition to the
+// profile's tables and views. It runs in any SQLite client and gives the number that is printed.
+//
+//   span(first, last)                                the window, ns on CUPTI's clock
+//   account(device, part, domain, cause, ns, count)  the account of each device in the window
+//   room(device, part, ns)                           what rules before this one left of each part
+//   gaps(device, first, last, length, no_call,       times without work that are in the window:
+//        launch, queued, after_wait, what)           `length` is of the whole gap, `no_call`,
+//                                                    `launch` and `queued` are what of it is in
+//                                                    these parts of the account, the rest being
+//                                                    in calls, `after_wait` whether the host
+//                                                    waited for the GPU when the gap began, `what`
+//                                                    the name of the work after it
+//
+// Parts of the account: compute, communication, set, "copy 1" with the direction
+// (CUpti_ActivityMemcpyKind), and of idle time queued, launch, call, no call, unknown and short
+// gap. `cause` is the API_NAME.cbid of a call or launch, whose domain is in `domain`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "libprof/compute/account.hpp"
+#include "libprof/conclude/findings/rule.hpp"
+
+namespace gpuprof::findings {
+
+// A row of `account`. Only numbers and our own words, which are put into the text of the SQL.
+struct AccountLine {
+  std::int64_t device = 0;
+  std::string part = {};
+  std::string domain = {};
+  std::int64_t cause = 0;
+  std::int64_t ns = 0;
+  std::int64_t count = 0;
+};
+
+// Without the time before a device's first work and after its last.
+std::vector<AccountLine> account_lines(const compute::Accounts& accounts);
+
+// Time by part, ns, for each device.
+using Room = std::map<std::int64_t, std::map<std::string, std::int64_t>>;
+Room room_of(const std::vector<AccountLine>& account);
+
+// Columns of the rows: device, part, ns, at_most_ns (the sum of the device's rows), count, and of
+// the most expensive row of the rule first, last and what. `room` must not be empty.
+std::string statement_of(const Rule& rule, const compute::AccountWindow& window,
+                         const std::vector<AccountLine>& account, const Room& room);
+
+}  // namespace gpuprof::findings

@@ -1,0 +1,76 @@
+#include "libprof/conclude/simulate/cuts.hpp"
+
+#include <algorithm>
+
+#include "libprof/conclude/simulate/read_schedule.hpp"
+
+namespace gpuprof::simulate {
+namespace {
+
+// What the change takes from a gap that has this length until its work was ready.
+std::int64_t cut_of(const Gap& gap, const HostInGap& host, std::int64_t length,
+                    std::int64_t until_ready, const Change& change) {
+  const bool is_short = length <= longest_short_gap;
+  std::int64_t cut = 0;
+  if (change.has(gaps) || (change.has(short_gaps) && is_short && !gap.in_wait)) cut = until_ready;
+  if (change.has(away) && !is_short) cut += host.no_call;
+  if (change.has(allocating)) cut += host.allocating;
+  if (change.has(loading)) cut += host.loading;
+  return std::min(cut, until_ready);
+}
+
+}  // namespace
+
+Cuts::Cuts(const Schedule& schedule, const Change& change) {
+  if (!change.has(gaps | short_gaps | away | allocating | loading)) return;
+  by_process_.resize(schedule.processes);
+  for (const Gap& gap : schedule.gaps) {
+    const Work& work = schedule.works[gap.work];
+    const std::int64_t until_ready = work.ready - gap.begin;
+    if (work.ready == 0 || until_ready <= 0) continue;
+    const HostInGap host = gap.host == none ? HostInGap() : schedule.hosts[gap.host];
+    const std::int64_t cut = cut_of(gap, host, work.begin - gap.begin, until_ready, change);
+    if (cut <= 0) continue;
+    by_process_[schedule.streams[work.stream].process].cuts.push_back(
+        {.begin = work.ready - cut, .end = work.ready});
+    any_ = true;
+  }
+  for (OfProcess& process : by_process_) put_in_order(process.cuts);
+}
+
+void Cuts::put_in_order(std::vector<Cut>& cuts) {
+  std::ranges::sort(cuts, {}, &Cut::begin);
+  std::size_t kept = 0;
+  for (const Cut& cut : cuts) {
+    if (kept > 0 && cut.begin <= cuts[kept - 1].end) {
+      cuts[kept - 1].end = std::max(cuts[kept - 1].end, cut.end);
+    } else {
+      cuts[kept++] = cut;
+    }
+  }
+  cuts.resize(kept);
+  std::int64_t before = 0;
+  for (Cut& cut : cuts) {
+    cut.before = before;
+    before += cut.end - cut.begin;
+  }
+}
+
+std::int64_t Cuts::cut_before(OfProcess& process, std::int64_t time) {
+  const std::vector<Cut>& cuts = process.cuts;
+  // The first cut that begins later; times are mostly asked for in order.
+  std::size_t next = process.latest;
+  if ((next > 0 && cuts[next - 1].begin > time) ||
+      (next + 8 < cuts.size() && cuts[next + 8].begin <= time)) {
+    next = static_cast<std::size_t>(std::ranges::upper_bound(cuts, time, {}, &Cut::begin) -
+                                    cuts.begin());
+  } else {
+    while (next < cuts.size() && cuts[next].begin <= time) ++next;
+  }
+  process.latest = next;
+  if (next == 0) return 0;
+  const Cut& last = cuts[next - 1];
+  return last.before + std::min(time, last.end) - last.begin;
+}
+
+}  // namespace gpuprof::simulate
