@@ -82,20 +82,19 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
   steps.read_ranges(snapshot, check);
   DeviceTime* device = nullptr;
   std::int64_t number = 0;  // of `device`
-  const auto find_device = [&](std::int64_t its_number) {
-    number = its_number;
-    const auto known = devices.find(number);
-    if (known != devices.end()) {
-      device = &known->second.time;
-      return;
-    }
+  const auto time_of = [this](std::int64_t its_number) -> DeviceTime& {
+    const auto known = devices.find(its_number);
+    if (known != devices.end()) return known->second.time;
     const std::size_t place = idle.add_place(0);
     const auto each_gap = [this, place](const Gap& gap) { idle.add_gap(place, gap); };
-    device = &devices.try_emplace(number, place, DeviceTime(each_gap)).first->second.time;
+    return devices.try_emplace(its_number, place, DeviceTime(each_gap)).first->second.time;
   };
   read_gpu_work(snapshot, {.visit =
                                [&](const GpuWork& work) {
-                                 if (!device || number != work.device) find_device(work.device);
+                                 if (!device || number != work.device) {
+                                   number = work.device;
+                                   device = &time_of(number);
+                                 }
                                  idle.add(work);
                                  steps.add(work);
                                  device->add(work, communication.contains(work.name));

@@ -17,7 +17,7 @@ FAULTS = {
     "pageable_batches": "pageable_copies",
     "pageable_results": "pageable_copies",
     "copies_before_the_work": "unhidden_copies",
-    "many_small_copies": "small_copies",
+    "many_small_copies": "launch_bound",
     "memory_given_back": "allocations",
     "slow_loader": "host_away",
     "work_of_the_host": "host_away",
