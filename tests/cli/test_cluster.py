@@ -178,6 +178,24 @@ class Store(unittest.TestCase):
         notes.unlink()
         self.assertEqual(content(store), self.before)
 
+    def test_a_process_without_gpu_work_is_no_rank(self):
+        """As that of torchrun itself, whose file may come first."""
+        runs = self.folder / "started"
+        shutil.copytree(self.folder / "runs", runs)
+        starter = runs / "a.sqlite"
+        shutil.copy(self.files[0], starter)
+        with contextlib.closing(sqlite3.connect(starter)) as profile:
+            for (table,) in profile.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND (name GLOB 'CUPTI_ACTIVITY_KIND_*KERNEL' "
+                "OR name GLOB 'CUPTI_ACTIVITY_KIND_MEM*' OR name GLOB 'ENVIRONMENT_VARIABLE*')"
+            ).fetchall():  # fmt: skip
+                profile.execute(f'DELETE FROM "{table}"')
+            profile.execute("UPDATE PROCESS SET rank = NULL")
+            profile.commit()
+        built = here("build", runs, "-o", self.folder / "of-started", "--jobs", "1")
+        self.assertEqual(built.returncode, 0, built.stderr)
+        self.assertIn("4 ranks of 5 files, 2016 kernels", built.stderr)
+
     def test_what_cannot_be_read_is_left_out(self):
         runs = self.folder / "mixed"
         runs.mkdir()

@@ -264,7 +264,8 @@ def _losses(run: Run) -> Columns:
 
 def _ranks(run: Run, place: int) -> tuple[list[dict[str, Any]], bool]:
     """The ranks in the file with their processes, and whether the file says which they are. A file that
-    does not is a rank of its own, whose number is its place among the files."""
+    does not is a rank of its own, whose number is its place among the files; without GPU work, as of the
+    process that starts the ranks, it is none."""
     processes = list(run.processes.columns(
         "process_id", "rank", "world_size", "local_rank", "job").dicts())  # fmt: skip
     ranks: dict[int, dict[str, Any]] = {}
@@ -277,6 +278,8 @@ def _ranks(run: Run, place: int) -> tuple[list[dict[str, Any]], bool]:
         rank["processes"].append(process["process_id"])
     if ranks:
         return [ranks[rank] for rank in sorted(ranks)], True
+    if not list(run.sql("SELECT 1 FROM gpu_activities LIMIT 1").dicts()):
+        return [], True
     named = operations.rank_of_communicators(run)
     rank = {"rank": place if named is None else named[0], "local_rank": None, "job": None,
             "world_size": None if named is None else named[1],

@@ -277,8 +277,14 @@ def _cause_text(cause: stragglers.Cause) -> str:
             "short gap": "short gaps",
             "unknown": "calls that were not recorded",
         }.get(where, where)
-        return (f"host: its GPU is idle for {ns(its['idle_ns'])} longer, for the most part with the host in "
-                f"{where} ({ns(its.get('host_in_ns', 0))} per step, others {ns(its.get('host_in_ns_of_others', 0))})")  # fmt: skip
+        mine, others = its.get("host_in_ns", 0), its.get("host_in_ns_of_others", 0)
+        part = (
+            "for the most part"
+            if 2 * (mine - others) > its["idle_ns"]
+            else "the largest part of it"
+        )
+        return (f"host: its GPU is idle for {ns(its['idle_ns'])} longer, {part} with the host in {where} "
+                f"({ns(mine)} per step, others {ns(others)})")  # fmt: skip
     if cause.name in ("kernels", "throttling"):
         text = f"{cause.name}: its kernels take {its.get('kernels_ratio', 0):.3f} times as long"
         if its.get("alike", 0) >= 0.8:
