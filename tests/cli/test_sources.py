@@ -17,7 +17,7 @@ class Sources(unittest.TestCase):
 
     def test_commands_are_in_the_list_and_nowhere_else(self):
         listed = re.findall(
-            r"(?m)^  X\((\w+)\)", (SOURCE / "apps/gpuprof/command/list.cpp").read_text()
+            r"(?m)^  [XY]\((\w+)\)", (SOURCE / "apps/gpuprof/command/list.cpp").read_text()
         )
         files = self.text("**/*.cpp")
         defined = [name for text in files.values()

@@ -6,63 +6,59 @@
 
 namespace gpuprof::app {
 
+// In help order; commands without help are hidden. The build for TSan has X alone, which its tests
+// start.
+#define GPUPROF_COMMANDS(X, Y) \
+  X(sample_command)            \
+  X(listen_command)            \
+  X(replay_command)            \
+  Y(info_command)              \
+  X(query_command)             \
+  Y(account_command)           \
+  Y(kernels_command)           \
+  Y(findings_command)          \
+  Y(what_if_command)           \
+  Y(diff_command)              \
+  Y(gate_command)              \
+  Y(baseline_command)          \
+  Y(bisect_command)            \
+  Y(cluster_command)           \
+  X(memory_command)            \
+  Y(timeline_command)          \
+  Y(annotate_command)          \
+  Y(view_command)              \
+  Y(report_command)            \
+  Y(top_command)               \
+  Y(slice_command)             \
+  Y(truncate_command)          \
+  Y(finish_command)            \
+  Y(export_command)            \
+  Y(import_file_command)       \
+  Y(schema_command)            \
+  Y(doctor_command)            \
+  Y(help_command)              \
+  X(completion_command)        \
+  Y(complete_command)          \
+  X(man_command)               \
+  Y(options_command)           \
+  Y(exit_codes_command)        \
+  Y(metric_map_command)        \
+  Y(view_question_command)
+
 #ifdef GPUPROF_COMMANDS_OF_TSAN_TESTS
-#define GPUPROF_COMMANDS(X) \
-  X(sample_command)         \
-  X(listen_command)         \
-  X(replay_command)         \
-  X(query_command)          \
-  X(memory_command)         \
-  X(completion_command)     \
-  X(man_command)
+#define Y(name)
 #else
-// In help order; commands without help are hidden.
-#define GPUPROF_COMMANDS(X) \
-  X(sample_command)         \
-  X(listen_command)         \
-  X(replay_command)         \
-  X(info_command)           \
-  X(query_command)          \
-  X(account_command)        \
-  X(kernels_command)        \
-  X(findings_command)       \
-  X(what_if_command)        \
-  X(diff_command)           \
-  X(gate_command)           \
-  X(baseline_command)       \
-  X(bisect_command)         \
-  X(cluster_command)        \
-  X(memory_command)         \
-  X(timeline_command)       \
-  X(annotate_command)       \
-  X(view_command)           \
-  X(report_command)         \
-  X(top_command)            \
-  X(slice_command)          \
-  X(truncate_command)       \
-  X(finish_command)         \
-  X(export_command)         \
-  X(import_file_command)    \
-  X(schema_command)         \
-  X(doctor_command)         \
-  X(help_command)           \
-  X(completion_command)     \
-  X(complete_command)       \
-  X(man_command)            \
-  X(options_command)        \
-  X(exit_codes_command)     \
-  X(metric_map_command)     \
-  X(view_question_command)
+#define Y(name) X(name)
 #endif
 
 #define X(name) extern const Subcommand name;
-GPUPROF_COMMANDS(X)
+GPUPROF_COMMANDS(X, Y)
 #undef X
 
 namespace {
 
 #define X(name) &name,
-constexpr const Subcommand* commands[] = {GPUPROF_COMMANDS(X)};
+constexpr const Subcommand* commands[] = {GPUPROF_COMMANDS(X, Y)};
 #undef X
 
 }  // namespace

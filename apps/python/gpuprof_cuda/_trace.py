@@ -274,7 +274,8 @@ class Trace:
             return
         self._state = "complete"
         for message in self.messages[:-1]:  # the last is the outcome
-            warnings.warn(message, RuntimeWarning, stacklevel=2)
+            if not message.startswith("cost: "):  # gpuprof info says that
+                warnings.warn(message, RuntimeWarning, stacklevel=2)
 
     @property
     def run(self) -> Run:

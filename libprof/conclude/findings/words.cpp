@@ -35,7 +35,7 @@ std::string part_words(const std::string& part) {
 }
 
 std::string verdict(const Device& device) {
-  return report::verdict_of({.id = device.id, .name = printable(device.name), .rows = device.rows});
+  return printable(report::verdict_of({.id = device.id, .name = device.name, .rows = device.rows}));
 }
 
 std::string steps_words(const Findings& findings) {

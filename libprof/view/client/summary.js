@@ -69,7 +69,8 @@ function stepChart({all, count: number, median, longest, longest_number}) {
     const bar = (ns, name) => shape('rect', {x: i * each, y: y(ns), width: each - gap, height: room + height - y(ns), class: name});
     group.append(title, bar(step.time, 'whole'), bar(Math.min(step.busy, step.time), 'busy'));
     if (step.time > top) {
-      const label = shape('text', {x: Math.min(width - 60, i * each), y: room - 4});
+      const ends = i * each > width / 2;
+      const label = shape('text', {x: ends ? (i + 1) * each : i * each, y: room - 4, 'text-anchor': ends ? 'end' : 'start'});
       label.textContent = `\u25b2 ${time(step.time)}`;
       group.append(label);
     }
