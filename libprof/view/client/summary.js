@@ -70,7 +70,7 @@ function stepChart({all, count: number, median, longest, longest_number}) {
     group.append(title, bar(step.time, 'whole'), bar(Math.min(step.busy, step.time), 'busy'));
     if (step.time > top) {
       const ends = i * each > width / 2;
-      const label = shape('text', {x: ends ? (i + 1) * each : i * each, y: room - 4, 'text-anchor': ends ? 'end' : 'start'});
+      const label = shape('text', {x: ends ? (i + 1) * each - 4 : i * each, y: room - 4, 'text-anchor': ends ? 'end' : 'start'});
       label.textContent = `\u25b2 ${time(step.time)}`;
       group.append(label);
     }
