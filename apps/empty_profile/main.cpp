@@ -35,7 +35,8 @@ void write_literal(std::ostream& out, std::string_view bytes) {
   constexpr std::string_view digits = "01234567";
   out << "{\"";
   for (const char c : bytes) {
-    if (c >= ' ' && c <= '~' && c != '"' && c != '\\') {
+    // Two question marks may begin a trigraph.
+    if (c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?') {
       out << c;
     } else {
       const auto byte = static_cast<unsigned char>(c);

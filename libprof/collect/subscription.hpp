@@ -70,7 +70,8 @@ class Subscription {
   bool stop_recording(bool request_work);
   // The uses of a callback for a function of the runtime or the driver. Any thread.
   std::uint8_t uses_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) const {
-    return id < most_functions ? uses_[domain][id].load(std::memory_order_relaxed) : handled;
+    return id < most_functions ? uses_[domain][id].load(std::memory_order_relaxed)
+                               : std::uint8_t{handled};
   }
 
   // `driver_up`: CUPTI has a driver to pass the request on to; otherwise it will be repeated later,

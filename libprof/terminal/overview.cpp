@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "libprof/base/percentiles.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/shell.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/conclude/findings/words.hpp"
+#include "libprof/read/step_times.hpp"
 #include "libprof/report/account.hpp"
 #include "libprof/report/all_reports.hpp"
 #include "libprof/report/paragraph.hpp"
@@ -153,8 +153,7 @@ class Overview {
   }
 
   void add_findings(const findings::Findings& found) {
-    if (found.findings.empty())
-      return begin_sentence("No findings: no rule found much that could be saved.");
+    if (found.findings.empty()) return begin_sentence(findings::rest_words(0, 0, 0));
     begin_sentence("Findings, and what mending them saves at most");
     std::size_t shown = 0;
     for (const findings::Finding& finding : found.findings) {
@@ -221,24 +220,24 @@ class Overview {
   void add_steps() {
     if (!session_.database().has_column("STEP", "stop")) return;
     constexpr std::size_t most_steps = 1'000'000;
-    auto steps = session_.database().prepare(
-        "SELECT start, stop FROM main.STEP WHERE stop > start AND processId = (SELECT processId "
-        "FROM main.STEP GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1) ORDER BY start LIMIT " +
-        std::to_string(most_steps));
+    auto steps =
+        session_.database().prepare("SELECT start, stop FROM main.STEP WHERE stop > start AND " +
+                                    std::string(reading::is_of_main_process) +
+                                    " ORDER BY start LIMIT " + std::to_string(most_steps));
     std::vector<std::int64_t> times;
     while (steps.step()) {
       times.push_back(saturating_subtract(steps.integer(1), steps.integer(0)));
     }
     if (times.empty()) return;
-    const auto longest = std::ranges::max_element(times);
-    std::string line = count_of(times.size(), "step");
-    if (times.size() > 1) {
-      line += ", the longest " + time_words(*longest) + " (number " +
-              std::to_string(longest - times.begin() + 1) + ")";
+    const reading::StepSpread spread = reading::spread_of(std::move(times));
+    std::string line = count_of(spread.count, "step");
+    if (spread.count > 1) {
+      line += ", the longest " + time_words(spread.longest) + " (number " +
+              std::to_string(spread.longest_number) + "), the median ";
+    } else {
+      line += " of ";
     }
-    line += times.size() > 1 ? ", the median " : " of ";
-    std::ranges::sort(times);
-    line += time_words(median(times.size(), [&](std::size_t i) { return times[i]; }));
+    line += time_words(spread.median);
     text_ += '\n';
     add_sentence(line + ".");
   }

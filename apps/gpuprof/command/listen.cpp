@@ -179,7 +179,8 @@ int Listening::finish() {
   if (!options_.quiet) {
     const std::string missing = metrics_ ? unmeasured(*metrics_, recorder_) : "";
     if (!missing.empty()) log_.say("metrics: " + missing);
-    print_outcome(recorder_, log_);
+    // The process shows as warnings what comes before the outcome.
+    print_outcome(recorder_, log_, false);
   }
   return whole_ && !recorder_.failed() ? 0 : static_cast<int>(ExitCode::output_failed);
 }

@@ -71,7 +71,7 @@ void print_cost(record::Recorder& recorder, Log& log) {
 
 }  // namespace
 
-void print_outcome(record::Recorder& recorder, Log& log) {
+void print_outcome(record::Recorder& recorder, Log& log, bool with_cost) {
   const store::LoadTotals totals = recorder.totals();
   const std::string files = joined(recorder.files(), ", ");
   if (files.empty()) {
@@ -106,7 +106,7 @@ void print_outcome(record::Recorder& recorder, Log& log) {
   if (totals.processes == 0 && totals.lossless()) {
     return log.say(files + ": 0 records: no process used CUDA" + losses.substr(nothing.size()));
   }
-  print_cost(recorder, log);
+  if (with_cost) print_cost(recorder, log);
   log.say(files + ": " + std::to_string(totals.records) + " records of " +
           std::to_string(totals.processes) +
           (totals.processes == 1 ? " process, " : " processes, ") +

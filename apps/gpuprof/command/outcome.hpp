@@ -6,8 +6,8 @@
 
 namespace gpuprof::app {
 
-// "gpuprof: cost: 1.9 % of 12.3 s: API calls 1.1, …", where that is known, and
-// "gpuprof: run.sqlite: 1234 records of 1 process, nothing lost".
-void print_outcome(record::Recorder& recorder, Log& log);
+// "gpuprof: cost: 1.9 % of 12.3 s in gpuprof's callbacks (API calls 1.1, …", where that is known
+// and `with_cost`, and "gpuprof: run.sqlite: 1234 records of 1 process, nothing lost".
+void print_outcome(record::Recorder& recorder, Log& log, bool with_cost = true);
 
 }  // namespace gpuprof::app

@@ -274,8 +274,7 @@ class Trace:
             return
         self._state = "complete"
         for message in self.messages[:-1]:  # the last is the outcome
-            if not message.startswith("cost: "):  # gpuprof info says that
-                warnings.warn(message, RuntimeWarning, stacklevel=2)
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
 
     @property
     def run(self) -> Run:

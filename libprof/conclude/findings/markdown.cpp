@@ -31,7 +31,7 @@ std::string findings_markdown(const Findings& findings, const Shown& shown) {
   for (const Device& device : findings.devices) text += escaped(verdict(device)) + "\n\n";
   if (findings.of_steps) text += steps_words(findings) + "\n\n";
   for (const std::string& doubt : findings.doubts) {
-    text += "Confidence is lower than it would be otherwise. " + doubt + "\n\n";
+    text += doubt_words(doubt) + "\n\n";
   }
   std::size_t number = 0, hidden = 0;
   for (const Finding& finding : findings.findings) {

@@ -41,7 +41,7 @@ std::string findings_text(const Findings& findings, const Shown& shown) {
   for (const Device& device : findings.devices) text += paragraph("", verdict(device));
   if (findings.of_steps) text += paragraph("", steps_words(findings));
   for (const std::string& doubt : findings.doubts) {
-    text += paragraph("", "Confidence is lower than it would be otherwise. " + doubt);
+    text += paragraph("", doubt_words(doubt));
   }
   std::size_t number = 0, hidden = 0;
   for (const Finding& finding : findings.findings) {

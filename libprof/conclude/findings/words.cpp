@@ -44,6 +44,10 @@ std::string steps_words(const Findings& findings) {
          "; --from 0 judges the whole run.";
 }
 
+std::string doubt_words(const std::string& doubt) {
+  return "Confidence is lower than it would be otherwise. " + doubt;
+}
+
 std::string saving(const Findings& findings, const Finding& finding) {
   std::string text = "at most " + time_words(finding.at_most) + ", " +
                      percent_words(finding.share) + " of the time of " +

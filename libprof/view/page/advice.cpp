@@ -44,7 +44,7 @@ json advice_data(const RunSummary& summary) {
   }
   if (all.of_steps) about.push_back(findings::steps_words(all));
   for (const std::string& doubt : all.doubts) {
-    about.push_back("Confidence is lower than it would be otherwise. " + doubt);
+    about.push_back(findings::doubt_words(doubt));
   }
   std::size_t hidden = 0;
   for (const findings::Finding& finding : all.findings) {
@@ -78,10 +78,10 @@ json steps_data(const StepTimes& steps) {
                    {"busy", step.busy}});
   }
   return {{"all", std::move(all)},
-          {"count", steps.count},
-          {"median", steps.median},
-          {"longest", steps.longest},
-          {"longest_number", steps.longest_number}};
+          {"count", steps.spread.count},
+          {"median", steps.spread.median},
+          {"longest", steps.spread.longest},
+          {"longest_number", steps.spread.longest_number}};
 }
 
 }  // namespace gpuprof::view

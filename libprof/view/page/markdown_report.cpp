@@ -120,11 +120,11 @@ void add_findings(std::string& text, const RunSummary& summary) {
 }
 
 void add_steps(std::string& text, const StepTimes& steps) {
-  if (steps.count == 0) return;
-  text += "\n" + count_of(steps.count, "step") + ": median " +
-          time(static_cast<std::uint64_t>(steps.median)) + ", longest " +
-          time(static_cast<std::uint64_t>(steps.longest)) + " (number " +
-          std::to_string(steps.longest_number) + ")\n";
+  if (steps.spread.count == 0) return;
+  text += "\n" + count_of(steps.spread.count, "step") + ": median " +
+          time(static_cast<std::uint64_t>(steps.spread.median)) + ", longest " +
+          time(static_cast<std::uint64_t>(steps.spread.longest)) + " (number " +
+          std::to_string(steps.spread.longest_number) + ")\n";
 }
 
 void add_work(std::string& text, const Model& model, const RunSummary& summary) {

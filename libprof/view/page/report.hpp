@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libprof/conclude/findings/findings.hpp"
+#include "libprof/read/step_times.hpp"
 #include "libprof/read/window.hpp"
 #include "libprof/report/account.hpp"
 #include "libprof/view/model/model.hpp"
@@ -62,9 +63,8 @@ struct StepTimes {
     std::int64_t begin = 0;           // ns after the run's zero
     std::int64_t time = 0, busy = 0;  // ns, on the host and of the busiest GPU
   };
-  std::vector<Step> all;                            // the first 400
-  std::int64_t count = 0, median = 0, longest = 0;  // of all, ns
-  std::int64_t longest_number = 0;                  // counted from 1
+  std::vector<Step> all;  // the first 400
+  reading::StepSpread spread;
 };
 // Those that begin in the window.
 StepTimes read_step_times(store::Database& database, const Model& model, const Window& window);

@@ -1,7 +1,7 @@
 // The steps of a report, in order of time.
 #include <algorithm>
+#include <utility>
 
-#include "libprof/base/percentiles.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
@@ -23,18 +23,13 @@ StepTimes read_step_times(store::Database& database, const Model& model, const W
   reading::Names names(database, reading::NameStyle::modern);
   auto rows = database.prepare(
       "SELECT start, stop, coalesce(name, 0), " + busy +
-      " FROM main.STEP AS s WHERE stop > start AND start >= ?1 AND start < ?2 AND processId = "
-      "(SELECT processId FROM main.STEP GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1) "
-      "ORDER BY start LIMIT 1000000");
+      " FROM main.STEP AS s WHERE stop > start AND start >= ?1 AND start < ?2 AND " +
+      reading::is_of_main_process + " ORDER BY start LIMIT 1000000");
   rows.bind(1, window.from).bind(2, window.to);
   std::vector<std::int64_t> times;
   while (rows.step()) {
     const std::int64_t time = saturating_subtract(rows.integer(1), rows.integer(0));
     times.push_back(time);
-    if (time > result.longest) {
-      result.longest = time;
-      result.longest_number = static_cast<std::int64_t>(times.size());
-    }
     if (result.all.size() == most_drawn) continue;
     result.all.push_back(
         {.name = rows.integer(2) ? names.text(rows.integer(2)) : std::string("cudaProfilerStart"),
@@ -42,10 +37,7 @@ StepTimes read_step_times(store::Database& database, const Model& model, const W
          .time = time,
          .busy = std::max<std::int64_t>(rows.integer(3), 0)});
   }
-  result.count = static_cast<std::int64_t>(times.size());
-  if (times.empty()) return result;
-  std::ranges::sort(times);
-  result.median = median(times.size(), [&](std::size_t i) { return times[i]; });
+  result.spread = reading::spread_of(std::move(times));
   return result;
 }
 

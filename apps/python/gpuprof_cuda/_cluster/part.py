@@ -264,8 +264,8 @@ def _losses(run: Run) -> Columns:
 
 def _ranks(run: Run, place: int) -> tuple[list[dict[str, Any]], bool]:
     """The ranks in the file with their processes, and whether the file says which they are. A file that
-    does not is a rank of its own, whose number is its place among the files; without GPU work, as of the
-    process that starts the ranks, it is none."""
+    does not is a rank of its own, whose number is its place among the files. Without GPU work it has no
+    rank: it is of the process that starts them, for instance."""
     processes = list(run.processes.columns(
         "process_id", "rank", "world_size", "local_rank", "job").dicts())  # fmt: skip
     ranks: dict[int, dict[str, Any]] = {}

@@ -1,6 +1,5 @@
 // Code is loaded while the GPU has nothing to do.
-#include "libprof/conclude/findings/needs.hpp"
-#include "libprof/conclude/findings/rule.hpp"
+#include "libprof/conclude/findings/idle_in_calls.hpp"
 #include "libprof/conclude/simulate/functions.hpp"
 
 namespace gpuprof::findings {
@@ -9,23 +8,17 @@ extern const Rule module_loading{
     .id = "module_loading",
     .title = "The GPU waits while the host loads code",
     .order = 20,
-    .needs = {{.table = "API_NAME", .otherwise = not_of_gpuprof, .rows = true},
-              {.table = "api_calls", .otherwise = calls_not_recorded, .rows = true}},
+    .needs = {names_of_calls, calls},
     .when =
         "Idle time between works in which the host was in a function that loads, links or "
         "looks up code: cuLibraryLoadData, cuModuleLoadData, cuLinkComplete, "
         "cuKernelGetFunction, cudaFuncGetAttributes and others of their kind",
     .least_share = 0.01,
-    .sql = R"(  SELECT a.device, a.part, a.ns, a.count, NULL AS first, NULL AS last,
-         substr(n.name, 1, instr(n.name || '_', '_') - 1) AS what
-  FROM account AS a
-  JOIN API_NAME AS n ON n.domain = a.domain AND n.cbid = a.cause
-  WHERE a.part = 'call'
-    AND )" GPUPROF_LOADS_CODE,
-    .bound = "Without these calls, the idle time in them is saved and nothing else.",
+    .sql = GPUPROF_IDLE_IN_CALLS(GPUPROF_LOADS_CODE),
+    .bound = only_idle_time,
     .mends = simulate::loading,
     .confidence = Confidence::high,
-    .reason = "The GPU had no work while the host was in the call.",
+    .reason = no_work_meanwhile,
     .fix =
         "Run one step before what is measured or served. CUDA_MODULE_LOADING=EAGER loads all "
         "code at the start; the driver does not compile code that is there for the GPU's own "
