@@ -7,13 +7,13 @@
 #include "libprof/conclude/findings/rule.hpp"
 
 // The SQL of such a rule. `functions`: a literal with a condition on the name in API_NAME, n.
-#define GPUPROF_IDLE_IN_CALLS(functions) \
-  R"(  SELECT a.device, a.part, a.ns, a.count, NULL AS first, NULL AS last,
-         substr(n.name, 1, instr(n.name || '_', '_') - 1) AS what
-  FROM account AS a
-  JOIN API_NAME AS n ON n.domain = a.domain AND n.cbid = a.cause
-  WHERE a.part = 'call'
-    AND )" functions
+#define GPUPROF_IDLE_IN_CALLS(functions)                                     \
+  "  SELECT a.device, a.part, a.ns, a.count, NULL AS first, NULL AS last,\n" \
+  "         substr(n.name, 1, instr(n.name || '_', '_') - 1) AS what\n"      \
+  "  FROM account AS a\n"                                                    \
+  "  JOIN API_NAME AS n ON n.domain = a.domain AND n.cbid = a.cause\n"       \
+  "  WHERE a.part = 'call'\n"                                                \
+  "    AND " functions
 
 namespace gpuprof::findings {
 
