@@ -62,7 +62,7 @@ if(GPUPROF_SANITIZE)
                         "SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/tsan_clocklock.hpp")
     # Folders of libprof that none of the tests for TSan reaches: a fifth of the time of compiling.
     # apps/CMakeLists.txt leaves out the commands that need them.
-    set(GPUPROF_LEFT_OUT conclude/compare conclude/kernels doctor exchange/export exchange/import view/model view/page
+    set(GPUPROF_LEFT_OUT conclude/compare conclude/kernels doctor exchange/export exchange/import exchange/merge view/model view/page
         view/server)
   else()
     message(FATAL_ERROR "GPUPROF_SANITIZE must be address or thread, not ${GPUPROF_SANITIZE}")

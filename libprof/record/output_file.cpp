@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 
 #include <array>
 #include <cerrno>
@@ -123,9 +124,12 @@ std::optional<Error> why_not_written(const std::string& path, const FileRules& r
     if (!S_ISREG(status.st_mode)) {
       return refusal(path + " is not a regular file", "give the name of a file");
     }
-    struct stat read {};
-    if (!rules.input.empty() && stat(rules.input.c_str(), &read) == 0 &&
-        read.st_dev == status.st_dev && read.st_ino == status.st_ino) {
+    const auto is_read = [&](const std::string& input) {
+      struct stat read {};
+      return stat(input.c_str(), &read) == 0 && read.st_dev == status.st_dev &&
+             read.st_ino == status.st_ino;
+    };
+    if (std::ranges::any_of(rules.inputs, is_read)) {
       return refusal("-o names the file that is read", "choose another name");
     }
     if (!rules.overwrite) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/temporary_folder.hpp"
@@ -23,8 +24,8 @@ struct FileRules {
   bool (*is_one)(const std::string& path) = nullptr;
   // The option that sets `overwrite`, for messages.
   std::string_view option = "-f";
-  bool profiles = true;    // false: profiles and captures are not replaced
-  std::string input = {};  // the file being read: never replaced, under any name
+  bool profiles = true;                  // false: profiles and captures are not replaced
+  std::vector<std::string> inputs = {};  // files being read: never replaced, under any name
 };
 
 // A file that is created in a private folder next to its destination and moved there by place();

@@ -175,7 +175,7 @@ class Grammar(CommandLine):
         program.chmod(0o755)
         self.addCleanup(program.unlink)
         path = f"{self.folder}:{os.environ['PATH']}"
-        for word in ("attach", "compare", "merge"):
+        for word in ("attach", "compare"):
             with self.subTest(word=word):
                 ran = self.run_gpuprof(word, "a b", PATH=path)
                 self.assertEqual((ran.returncode, ran.stdout), (5, ""))

@@ -42,7 +42,7 @@ WRITES = {
                  ["%profile", "--packet"]],
 }  # fmt: skip
 # Tests of their own start these with ASan.
-ELSEWHERE = {"sample", "listen", "import", "view", "top", "doctor", "bisect", "cluster"}
+ELSEWHERE = {"sample", "listen", "import", "view", "top", "doctor", "bisect", "cluster", "merge"}
 
 
 class EveryCommand(unittest.TestCase):

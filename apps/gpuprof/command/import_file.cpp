@@ -34,7 +34,9 @@ int import_file(Options& options) {
   const auto stop = &Progress::is_interrupted;
   record::Recorder recorder(
       {.output = output,
-       .files = {.overwrite = options.overwrite, .mode = options.file_mode, .input = options.input},
+       .files = {.overwrite = options.overwrite,
+                 .mode = options.file_mode,
+                 .inputs = {options.input}},
        .loader = {.live = false,
                   .indexes = options.indexes,
                   .message = [&log](std::int64_t process,

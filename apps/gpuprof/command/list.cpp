@@ -23,6 +23,7 @@ namespace gpuprof::app {
   Y(baseline_command)          \
   Y(bisect_command)            \
   Y(cluster_command)           \
+  Y(merge_command)             \
   X(memory_command)            \
   Y(timeline_command)          \
   Y(annotate_command)          \
@@ -72,7 +73,7 @@ const Subcommand* find_subcommand(std::string_view name) {
 
 namespace {
 
-constexpr std::string_view to_come[] = {"attach", "merge"};
+constexpr std::string_view to_come[] = {"attach"};
 
 }  // namespace
 

@@ -51,7 +51,7 @@ int write_excerpt(ExcerptJob& job) {
        .output = expand_name(job.file.output, getpid()),
        .rules = {.overwrite = job.file.overwrite,
                  .mode = job.file.file_mode,
-                 .input = job.in_place ? "" : job.input},
+                 .inputs = job.in_place ? std::vector<std::string>() : std::vector{job.input}},
        .quiet = job.file.quiet,
        .in_place = job.in_place},
       [&](const OpenProfile& open, const record::OutputFile& made) {

@@ -28,7 +28,9 @@ int replay(Options& options) {
   std::optional<ProgressLine> line;  // at the end
   record::Recorder recorder(
       {.output = temporary ? *temporary / "run.sqlite" : options.output,
-       .files = {.overwrite = options.overwrite, .mode = options.file_mode, .input = options.input},
+       .files = {.overwrite = options.overwrite,
+                 .mode = options.file_mode,
+                 .inputs = {options.input}},
        .loader = {.live = false,
                   .indexes = options.indexes,
                   .message = [&log](std::int64_t process,

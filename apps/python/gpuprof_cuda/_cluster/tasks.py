@@ -86,8 +86,9 @@ def _results(waiting: list[tuple[str, int]], folder: str, executors: Executors) 
         for path, place in waiting:
             yield build_part(path, place, folder)
         return
+    tasks: list[Any] = []
     try:
-        tasks = [executor.submit(build_part, os.path.abspath(path), place, folder)
+        tasks += [executor.submit(build_part, os.path.abspath(path), place, folder)
                  for path, place in waiting]  # fmt: skip
         names = dict(zip(tasks, waiting))
         for task in concurrent.futures.as_completed(tasks):
@@ -98,7 +99,9 @@ def _results(waiting: list[tuple[str, int]], folder: str, executors: Executors) 
             "the files that were done are kept: build again, with a lower --jobs",
         ) from None
     finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+        for task in tasks:  # Dask's executor knows no cancel_futures
+            task.cancel()
+        executor.shutdown(wait=False)
 
 
 def build(paths: list[str], folder: str, executors: Executors, report: Report) -> list[Result]:
