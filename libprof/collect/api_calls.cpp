@@ -100,6 +100,12 @@ std::set<std::string_view> ApiCalls::find_functions(const Wanted& wanted,
                           others.ids.push_back(id);
                         }
                       });
+    if (wanted.places) {
+      Subscription::Calls placed = others;
+      placed.use = Subscription::placed;
+      placed.ids.insert(placed.ids.end(), requests.ids.begin(), requests.ids.end());
+      chosen.push_back(std::move(placed));
+    }
     if (!calls_by_callbacks_) return;
     chosen.push_back(std::move(others));
     chosen.push_back(std::move(requests));
@@ -136,6 +142,12 @@ bool ApiCalls::stop_recording(bool request_work) {
   return true;
 }
 
+void ApiCalls::enabled(int kind, bool on) {
+  if (kind != CUPTI_ACTIVITY_KIND_RUNTIME && kind != CUPTI_ACTIVITY_KIND_DRIVER) return;
+  subscription_.enable_calls(kind, on);
+  if (on) leave_out(kind);
+}
+
 void ApiCalls::leave_out(int kind) {
   if (kind == CUPTI_ACTIVITY_KIND_RUNTIME) {
     for (const CUpti_CallbackId id : runtime_queries_) trace_runtime(id, false);
@@ -151,6 +163,8 @@ void ApiCalls::trace_launches(bool on) {
     record(CUPTI_ACTIVITY_KIND_RUNTIME, on);
     return record(CUPTI_ACTIVITY_KIND_DRIVER, on);
   }
+  subscription_.enable_calls(CUPTI_ACTIVITY_KIND_RUNTIME, on);
+  subscription_.enable_calls(CUPTI_ACTIVITY_KIND_DRIVER, on);
   if (!cupti_.cuptiGetCallbackName || !cupti_.cuptiActivityEnableRuntimeApi ||
       !cupti_.cuptiActivityEnableDriverApi) {
     for (const auto kind : {CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_RUNTIME}) {

@@ -35,6 +35,7 @@ class ApiCalls {
     bool external_correlation = false;
     bool waits = false;        // rows of synchronizations
     bool cuda_events = false;  // whose ids only CUPTI knows
+    bool places = false;       // where in the program's code each call is
   };
   // Finds the functions by the names this CUPTI reports, and tells the launcher which queries are
   // left out. A CUPTI that cannot report names or exclude single functions traces them all.
@@ -47,8 +48,9 @@ class ApiCalls {
   // Records no more calls of those that request work of the GPU, or of those that do not. false:
   // none were recorded, or CUPTI records them.
   bool stop_recording(bool request_work);
-  // Call after enabling RUNTIME or DRIVER, which resets the settings of single functions.
-  void leave_out(int kind);
+  // Call after enabling RUNTIME or DRIVER, which resets the settings of single functions, and after
+  // disabling it.
+  void enabled(int kind, bool on);
   // GPU work has a correlation id only while the call that requests it is traced, so these calls
   // are traced even if their rows are not wanted.
   void trace_launches(bool on);
@@ -57,6 +59,7 @@ class ApiCalls {
   // Adds the functions that callbacks record. Returns the queries that are left out.
   std::set<std::string_view> find_functions(const Wanted& wanted,
                                             std::vector<Subscription::Calls>& chosen);
+  void leave_out(int kind);
   // A single function.
   void trace_runtime(CUpti_CallbackId id, bool on);
   void trace_driver(CUpti_CallbackId id, bool on);

@@ -51,6 +51,7 @@ class Buffers {
   NvtxRecords& nvtx() { return nvtx_; }
   Costs& costs() { return slots_.costs(); }
   void correct_clock() { slots_.correct_clock(); }
+  ThreadSlots& slots() { return slots_; }
   ThreadSlots::Thread& this_thread() { return slots_.here(); }
 
   // Settings; call before there are records.

@@ -109,6 +109,7 @@ void Collector::on_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
       timed.count_as(cost_of(uses, id));
     if (call.callbackSite == CUPTI_API_ENTER) {
       if (uses & Subscription::handled) on_handled_call(domain, id, call);
+      if (uses & Subscription::placed) note_stack(thread, uses, domain, id, call);
       if (uses & Subscription::recorded) records.enter(thread, domain, id, call);
       if (uses & Subscription::waits) records.enter_wait(thread, id, call);
     } else {
@@ -118,6 +119,15 @@ void Collector::on_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
     }
   }
   if (waited) flush_after_wait();
+}
+
+void Collector::note_stack(ThreadSlots::Thread& thread, std::uint8_t uses,
+                           CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                           const CUpti_CallbackData& call) {
+  const bool handled = uses & Subscription::handled;
+  const bool launches = domain == CUPTI_CB_DOMAIN_DRIVER_API && is_kernel_launch(id);
+  if (handled && !launches && tracks_stacks_.load(std::memory_order_relaxed)) return;
+  stacks_->note(thread, call.correlationId);
 }
 
 // What the time of a callback counts as.
@@ -302,6 +312,10 @@ void Collector::thread_main() {
       between_launches([this] { record_device_attributes(); });
     }
     keep_to_budget();
+    if (stacks_) {
+      const std::string warning = stacks_->take_warning();
+      if (!warning.empty()) stream_.tell("warning", warning);
+    }
     send_statistics(false);
     if (Clock::now() < next_clocks) continue;
     stream_.clock(wire::Clock::Moment::meanwhile, cupti_.cuptiGetTimestamp);
@@ -413,6 +427,9 @@ void Collector::send_statistics(bool last) {
       std::ranges::move(metrics->statistics(), std::back_inserter(all));
     }
     if (memory_) std::ranges::move(memory_->statistics(), std::back_inserter(all));
+    if (const std::uint64_t lost = stacks_ ? stacks_->lost() : 0) {
+      all.push_back({"", "call_stacks_lost", lost});
+    }
     if (const auto by_context = by_context_.use()) by_context->add_statistics(all);
     return all;
   });

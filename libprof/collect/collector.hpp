@@ -31,6 +31,7 @@
 #include "libprof/collect/cost_limit.hpp"
 #include "libprof/collect/driver.hpp"
 #include "libprof/collect/extra/context_collectors.hpp"
+#include "libprof/collect/extra/launch_stacks.hpp"
 #include "libprof/collect/extra/memory_tracker.hpp"
 #include "libprof/collect/extra/sass_configuration.hpp"
 #include "libprof/collect/loaded_modules.hpp"
@@ -114,6 +115,7 @@ class Collector {
   void prepare_metrics();
   void prepare_context_collectors();
   void prepare_memory_tracking();
+  void prepare_stacks();
   void prepare_nvtx();
   void send_definitions();
   void receive_external_correlation();
@@ -122,6 +124,8 @@ class Collector {
 
   // Callbacks, by domain.
   void on_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void note_stack(ThreadSlots::Thread& thread, std::uint8_t uses, CUpti_CallbackDomain domain,
+                  CUpti_CallbackId id, const CUpti_CallbackData& call);
   wire::Count cost_of(std::uint8_t uses, CUpti_CallbackId id) const;
   void on_handled_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                        const CUpti_CallbackData& call);
@@ -180,6 +184,8 @@ class Collector {
 
   std::unique_ptr<MemoryTracker> tracker_;  // created when first wanted
   MemoryTracker* memory_ = nullptr;         // null: not wanted in this trace
+  std::unique_ptr<LaunchStacks> stacks_;    // created when first wanted
+  std::atomic<bool> tracks_stacks_{false};  // calls for memory have stacks from memory_
 
   LoadedModules modules_;
   std::atomic<bool> traces_itself_{false};  // it called begin()

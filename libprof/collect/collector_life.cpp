@@ -80,6 +80,7 @@ bool Collector::set_up(const char* socket_path) {
   prepare_metrics();
   prepare_context_collectors();
   prepare_memory_tracking();
+  prepare_stacks();
   prepare_nvtx();
   const bool measures = metrics_.there();
   const auto by_context = by_context_.use();
@@ -235,6 +236,14 @@ void Collector::prepare_memory_tracking() {
   memory_ = tracker_.get();
 }
 
+void Collector::prepare_stacks() {
+  tracks_stacks_.store(memory_ && config_.integer("stacks", 0) != 0);
+  if (config_.integer("launch_stacks", 0) == 0) return;
+  if (!stacks_) stacks_ = std::make_unique<LaunchStacks>(buffers_.slots());
+  const std::string warning = stacks_->begin();
+  if (!warning.empty()) stream_.tell("warning", warning);
+}
+
 void Collector::prepare_nvtx() {
   const auto metrics = metrics_.use();
   const bool measured = metrics && metrics->wants_nvtx();
@@ -257,6 +266,7 @@ void Collector::send_definitions() {
   stream_.hand_over_arena(arena.slot_count(), arena.slot_size(), arena.file());
   stream_.define(wire_tables(cupti_.version));
   if (memory_) stream_.define(MemoryTracker::tables());
+  if (config_.integer("launch_stacks", 0) != 0) stream_.define(CallStacks::tables());
   stream_.name_functions(api_names(cupti_));
   stream_.clock(wire::Clock::Moment::first, cupti_.cuptiGetTimestamp);
 }

@@ -72,9 +72,7 @@ void Delivery::take_calls_of(std::uint32_t slot) {
   const std::uint32_t from = header.sending.load().end;
   const std::uint32_t end = header.used.load(std::memory_order_acquire);
   if (end == from) return calls_sent(slot, end);
-  MadeRecords(arena_, slot).for_each(from, end, [&](const CUpti_Activity* record) {
-    packer_.add_made(record);
-  });
+  MadeRecords(arena_, slot).for_each(from, end, [&](const auto& made) { packer_.add_made(made); });
   // If it dies in between, salvage finds out which batch arrived.
   const CallBatch batch_of_calls{end, header.generation.fetch_add(1) + 1};
   header.sending.store(batch_of_calls);

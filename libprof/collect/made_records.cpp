@@ -40,6 +40,15 @@ std::size_t MadeRecords::read(std::size_t from, std::size_t end, Record& record)
     case Entry::marker: return entry(static_cast<MarkerEntry*>(nullptr));
     case Entry::marker_data: return entry(static_cast<MarkerDataEntry*>(nullptr));
     case Entry::name: return entry(static_cast<NameEntry*>(nullptr));
+    case Entry::stack_frame: return entry(static_cast<StackFrameEntry*>(nullptr));
+    case Entry::call_stack: return entry(static_cast<CallStackEntry*>(nullptr));
+    case Entry::stack: {
+      const auto stack = load<StackEntry>(at);
+      const std::size_t size = size_of_stack_entry(stack.count);
+      if (size > room) return 0;
+      record.stack = stack;
+      return size;
+    }
     case Entry::bytes: {
       const BytesEntry* const bytes = bytes_at(from);
       const std::size_t size = bytes ? size_of_bytes_entry(bytes->length) : 0;
@@ -67,6 +76,12 @@ const char* MadeRecords::text_at(BytesAt place) const {
   if (!entry) return nullptr;
   const auto* const text = reinterpret_cast<const char*>(entry + 1);
   return text[entry->length] == 0 ? text : nullptr;
+}
+
+std::string_view MadeRecords::short_text_at(BytesAt place) const {
+  const char* const text = text_at(place);
+  const std::string_view whole = text ? text : "";
+  return whole.size() < most_short_text ? whole : "";
 }
 
 void MadeRecords::make(const MarkerEntry& entry, Record& record) const {
@@ -104,6 +119,20 @@ void MadeRecords::make(const MarkerDataEntry& entry, Record& record) const {
         bytes ? reinterpret_cast<std::uint64_t>(&record.payload) : 0;
   }
   record.activity = reinterpret_cast<const CUpti_Activity*>(&data);
+}
+
+void MadeRecords::make(const StackFrameEntry& entry, Record& record) const {
+  record.frame = {entry.number, short_text_at(entry.file), std::nullopt,
+                  short_text_at(entry.function),
+                  entry.line == 0 ? std::nullopt : std::optional(entry.line)};
+}
+
+void MadeRecords::make(const CallStackEntry& entry, Record& record) {
+  record.call = {entry.correlation, entry.stack};
+}
+
+std::uint32_t MadeRecords::frame_at(std::size_t from, std::uint32_t position) const {
+  return load<std::uint32_t>(bytes_ + from + sizeof(StackEntry) + position * sizeof(position));
 }
 
 void MadeRecords::make(const NameEntry& entry, Record& record) const {

@@ -1,20 +1,31 @@
 // The records in a thread's slot, which the collector makes itself. Those of calls are CUPTI's own
 // structs. Those of NVTX are shorter, and refer to texts in the same slot: the program's own texts
-// change, and die with it.
+// change, and die with it. Those of stacks (extra/launch_stacks.hpp) become rows of our own tables.
 #pragma once
 
 #include <cupti.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "libprof/collect/arena.hpp"
 #include "schema/activity/markers.hpp"
+#include "schema/memory_calls.hpp"
 
 namespace gpuprof::collect {
 
 // What an entry is: the low half of its first word, which in CUPTI's structs is the kind.
-enum class Entry : std::uint16_t { bytes = 0x4e01, marker, marker_data, name };
+enum class Entry : std::uint16_t {
+  bytes = 0x4e01,
+  marker,
+  marker_data,
+  name,
+  stack_frame,
+  stack,
+  call_stack,
+};
 
 // A text, or a payload of `schema`. The bytes follow, and a zero, up to a multiple of 8.
 struct BytesEntry {
@@ -60,11 +71,44 @@ struct NameEntry {
   std::uint32_t padding;
 };
 
+// schema::StackFrame
+struct StackFrameEntry {
+  Entry entry;
+  std::uint16_t padding;
+  std::uint32_t number;
+  std::uint32_t line;
+  BytesAt file;
+  BytesAt function;
+  std::uint32_t more_padding;
+};
+
+// A schema::StackEntry for each of `count` numbers of frames, which follow, up to a multiple of 8.
+struct StackEntry {
+  Entry entry;
+  std::uint16_t count;
+  std::uint32_t number;
+};
+
+// schema::CallStack
+struct CallStackEntry {
+  Entry entry;
+  std::uint16_t padding;
+  std::uint32_t correlation;
+  std::uint32_t stack;
+  std::uint32_t more_padding;
+};
+
+static_assert(sizeof(StackFrameEntry) == 24 && sizeof(StackEntry) == 8 &&
+              sizeof(CallStackEntry) == 16);
 static_assert(sizeof(BytesEntry) == 16 && sizeof(MarkerEntry) == 24 &&
               sizeof(MarkerDataEntry) == 32 && sizeof(NameEntry) == 24);
 
 constexpr std::size_t size_of_bytes_entry(std::size_t length) {
   return (sizeof(BytesEntry) + length + 1 + 7) / 8 * 8;
+}
+
+constexpr std::size_t size_of_stack_entry(std::size_t count) {
+  return (sizeof(StackEntry) + count * sizeof(std::uint32_t) + 7) / 8 * 8;
 }
 
 // Whether the records of a kind point to bytes in the slot.
@@ -81,8 +125,9 @@ class MadeRecords {
         size_(arena.call_slot_size()),
         writer_(arena.slot_header(slot).writer) {}
 
-  // Calls f(record) for each record between two positions, which are in bytes and divisible by 8.
-  // What a record points to is valid until f returns. Stops at what is not a record.
+  // Calls f(record) for each record between two positions, which are in bytes and divisible by 8:
+  // a const CUpti_Activity*, or a row of schema::CallStack, StackEntry or StackFrame. What a record
+  // points to is valid until f returns. Stops at what is not a record.
   template <class F>
   void for_each(std::size_t from, std::size_t end, F&& f) const {
     while (from + sizeof(std::uint64_t) <= end && end <= size_) {
@@ -90,6 +135,11 @@ class MadeRecords {
       const std::size_t size = read(from, end, record);
       if (size == 0) return;
       if (record.activity) f(record.activity);
+      if (record.call) f(*record.call);
+      if (record.frame) f(*record.frame);
+      for (std::uint32_t i = 0; i < record.stack.count; ++i) {
+        f(schema::StackEntry::Row{record.stack.number, i, frame_at(from, i)});
+      }
       from += size;
     }
   }
@@ -101,15 +151,26 @@ class MadeRecords {
     CUpti_ActivityMarkerData2 data;
     CUpti_ActivityName name;
     schema::extract::ExtendedPayload payload;
+    std::optional<schema::CallStack::Row> call;
+    std::optional<schema::StackFrame::Row> frame;
+    StackEntry stack{};  // without frames: the entry is something else
   };
 
   // The size of the entry; 0: these bytes are not an entry.
   std::size_t read(std::size_t from, std::size_t end, Record& record) const;
   const BytesEntry* bytes_at(std::uint64_t place) const;
   const char* text_at(BytesAt place) const;
+  // Of a frame. Empty: it is longer than any. Many entries of a forged slot may refer to one text.
+  std::string_view short_text_at(BytesAt place) const;
   void make(const MarkerEntry& entry, Record& record) const;
   void make(const MarkerDataEntry& entry, Record& record) const;
   void make(const NameEntry& entry, Record& record) const;
+  void make(const StackFrameEntry& entry, Record& record) const;
+  static void make(const CallStackEntry& entry, Record& record);
+  // Of the stack whose entry is at `from`.
+  std::uint32_t frame_at(std::size_t from, std::uint32_t position) const;
+
+  static constexpr std::size_t most_short_text = 256;
 
   const std::byte* bytes_;
   std::size_t size_;

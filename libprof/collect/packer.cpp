@@ -110,6 +110,25 @@ constexpr std::array<KindPacker, kind_limit> make_packers() {
 
 constexpr auto packers = make_packers();
 
+// Where a row of our own tables goes.
+class OwnRow : public schema::RowSink {
+ public:
+  OwnRow(Strings& strings, std::vector<std::byte>& row) : strings_(strings), row_(row) {}
+  void bytes(std::span<const std::byte> value) override {
+    row_.insert(row_.end(), value.begin(), value.end());
+  }
+  std::uint32_t name(std::string_view text) override {
+    return text.empty() ? 0 : strings_.intern_text(text);
+  }
+  std::uint32_t text(std::string_view text) override {
+    return strings_.bytes(text.data(), text.size());
+  }
+
+ private:
+  Strings& strings_;
+  std::vector<std::byte>& row_;
+};
+
 // Instead of a kind: why there is no row.
 constexpr std::size_t left_out = kind_limit;
 constexpr std::size_t not_known = kind_limit + 1;
@@ -196,6 +215,18 @@ void Packer::add(const CUpti_Activity* record, bool made) {
   ++records_;
 }
 
+template <class T>
+void Packer::add_row(const typename T::Row& row) {
+  Rows& rows = own_rows_[T::id];
+  OwnRow sink(strings_, rows.bytes);
+  for (const auto& field : T::fields) field.write(row, sink);
+  ++rows.count;
+  ++records_;
+}
+template void Packer::add_row<schema::CallStack>(const schema::CallStack::Row&);
+template void Packer::add_row<schema::StackEntry>(const schema::StackEntry::Row&);
+template void Packer::add_row<schema::StackFrame>(const schema::StackFrame::Row&);
+
 void Packer::count(const CUpti_Activity* record, std::span<std::uint64_t> by_kind) const {
   std::size_t kind = stored_as(record);
   if (kind == left_out || kind == of_profiler) return;
@@ -217,6 +248,7 @@ void Packer::clear_rows() {
     rows.count = 0;
     rows.bytes.clear();
   }
+  own_rows_.clear();
 }
 
 Batch::Batch(const Packer& packer, wire::BatchHeader header) : header_(header) {
@@ -229,6 +261,7 @@ Batch::Batch(const Packer& packer, wire::BatchHeader header) : header_(header) {
     const Packer::Rows& rows = packer.rows()[kind];
     add_block(kind, rows.count, rows.bytes);
   }
+  for (const auto& [table, rows] : packer.own_rows()) add_block(table, rows.count, rows.bytes);
 }
 
 void Batch::add_block(std::uint32_t table, std::uint32_t rows,

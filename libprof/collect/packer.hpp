@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/strings.hpp"
 #include "libprof/wire/messages.hpp"
+#include "schema/memory_calls.hpp"
 
 namespace gpuprof::collect {
 
@@ -60,6 +62,9 @@ class Packer {
   // The same for a record that the collector made (made_records.hpp): what it points to is there,
   // but not for long.
   void add_made(const CUpti_Activity* record);
+  void add_made(const schema::CallStack::Row& row) { add_row<schema::CallStack>(row); }
+  void add_made(const schema::StackEntry::Row& row) { add_row<schema::StackEntry>(row); }
+  void add_made(const schema::StackFrame::Row& row) { add_row<schema::StackFrame>(row); }
   // Counts a record that nobody will get in `by_kind`, unless add() would leave it out.
   void count(const CUpti_Activity* record, std::span<std::uint64_t> by_kind) const;
 
@@ -68,6 +73,8 @@ class Packer {
     std::vector<std::byte> bytes;
   };
   std::span<const Rows> rows() const { return rows_; }
+  // Of our own tables, by number.
+  const std::map<std::uint32_t, Rows>& own_rows() const { return own_rows_; }
   const Strings& strings() const { return strings_; }
   std::uint64_t records() const { return records_; }
   // Kernels of CUPTI's that have no times.
@@ -79,6 +86,8 @@ class Packer {
 
  private:
   void add(const CUpti_Activity* record, bool made);
+  template <class T>
+  void add_row(const typename T::Row& row);
   // The kind that a record is stored as; from kind_limit on: why it is not stored.
   std::size_t stored_as(const CUpti_Activity* record) const;
 
@@ -86,6 +95,7 @@ class Packer {
   Strings& strings_;
   Records records_kind_;
   std::array<Rows, kind_limit> rows_;
+  std::map<std::uint32_t, Rows> own_rows_;
   std::array<bool, kind_limit> wanted_{};
   const std::array<std::atomic<std::uint32_t>, 6>* own_threads_ = nullptr;
   bool beside_profiler_ = false;
@@ -119,7 +129,7 @@ class Batch {
  private:
   void add_block(std::uint32_t table, std::uint32_t rows, const std::vector<std::byte>& bytes);
 
-  static constexpr std::size_t most_blocks = kind_limit + 2;
+  static constexpr std::size_t most_blocks = kind_limit + 2 + schema::collected_tables.size();
   wire::BatchHeader header_;
   std::array<wire::BlockHeader, most_blocks> blocks_;
   std::array<iovec, 2 * most_blocks + 1> pieces_;

@@ -12,6 +12,7 @@
 
 #include "libprof/collect/arena.hpp"
 #include "libprof/collect/channel.hpp"
+#include "libprof/collect/extra/call_stacks.hpp"
 #include "libprof/collect/made_records.hpp"
 #include "libprof/collect/packer.hpp"
 #include "libprof/collect/stream.hpp"
@@ -190,15 +191,19 @@ bool salvage(int arena_file, int socket, const wire::Fields& config) {
   collected[CUPTI_ACTIVITY_KIND_DRIVER] = collected[CUPTI_ACTIVITY_KIND_RUNTIME] = true;
   RecordSizes sizes(cupti.cuptiActivityGetNextRecord);
   // The tables precede the first batch, and may not have arrived either.
-  if (received.empty() && !Stream(channel).define(wire_tables(cupti.version))) return false;
+  Stream stream(channel);
+  if (received.empty() &&
+      !(stream.define(wire_tables(cupti.version)) && stream.define(CallStacks::tables()))) {
+    return false;
+  }
   // They contain their own strings, in this order.
   for (const auto& [turn, slot] : kept) {
     if (!send_kept(channel, arena, slot)) return false;
   }
   for (const LeftCalls& calls : left_calls) {
-    MadeRecords(arena, calls.slot)
-        .for_each(calls.from, calls.end,
-                  [&](const CUpti_Activity* record) { packer.add_made(record); });
+    MadeRecords(arena, calls.slot).for_each(calls.from, calls.end, [&](const auto& made) {
+      packer.add_made(made);
+    });
     // No batch of the target's has this number.
     const std::uint32_t generation = arena.slot_header(calls.slot).generation.load() + 1;
     if (!send_batch(channel, packer, {calls.slot, generation, 0, wire::batch_salvaged})) {

@@ -53,6 +53,7 @@ class Subscription {
     recorded = 2,  // the call gets a record
     waits = 4,     // the call waits, and that gets a record
     heard = 8,     // nothing; but the work that the call requests has its correlation id
+    placed = 16,   // where in the program's code the call is
   };
   // Functions that the collector records itself, so that CUPTI's activity kind stays off.
   struct Calls {

@@ -55,8 +55,10 @@ ThreadSlots::Thread& ThreadSlots::here() {
   // The slots of an earlier trace were given back.
   thread.has_slot = false;
   thread.trace = trace;
-  thread.id = static_cast<std::uint32_t>(
-      system_thread_ids_ ? static_cast<std::uint64_t>(syscall(SYS_gettid)) : pthread_self());
+  const auto number = static_cast<std::uint64_t>(syscall(SYS_gettid));
+  thread.is_first = number == process_;
+  thread.stack_of = 0;
+  thread.id = static_cast<std::uint32_t>(system_thread_ids_ ? number : pthread_self());
   return thread;
 }
 

@@ -29,7 +29,9 @@ class ThreadSlots {
     bool left_out = false;
     bool has_slot = false;
     std::uint64_t trace = 0;
-    std::uint32_t id = 0;  // of the thread, as in CUPTI's records
+    std::uint32_t id = 0;        // of the thread, as in CUPTI's records
+    bool is_first = false;       // of the process
+    std::uint32_t stack_of = 0;  // correlation id: LaunchStacks' last
     std::uint32_t slot = 0;
     std::uint32_t used = 0;  // bytes of the slot
     std::uint32_t turn = 0;  // counts the thread's slots

@@ -58,6 +58,7 @@ void Tracing::choose(const wire::Fields& config) {
   queries_ = config.integer("queries", 1) != 0;
   launch_calls_only_ = config.integer("launch_calls_only", 0) != 0;
   from_start_ = config.integer("from_start", 1) != 0;
+  places_ = config.integer("launch_stacks", 0) != 0;
   measured_ = false;
   serial_ = wants(schema::Kernel::info.id);
   buffers_.list_functions(wants(schema::Function::info.id));
@@ -106,7 +107,8 @@ void Tracing::begin() {
                  .only_launches = launch_calls_only_,
                  .external_correlation = wants(schema::ExternalCorrelation::info.id),
                  .waits = wants(schema::Synchronization::info.id),
-                 .cuda_events = wants(schema::CudaEvent::info.id)},
+                 .cuda_events = wants(schema::CudaEvent::info.id),
+                 .places = places_},
                 stream_);
   const std::lock_guard lock(enabling_);
   for (const int kind : kinds_) {
@@ -182,7 +184,7 @@ void Tracing::enable(int kind) {
     return unavailable(cupti_.text(result));
   }
   enabled_.insert(kind);
-  calls_.leave_out(kind);
+  calls_.enabled(kind, true);
 }
 
 // Before the driver is up there is nothing to dump, and CUPTI may return any error for that; then
@@ -199,6 +201,7 @@ void Tracing::disable(CUpti_ActivityKind kind) {
   if (calls_.by_callbacks(kind)) return calls_.record(kind, false);
   if (kind == CUPTI_ACTIVITY_KIND_MARKER) return buffers_.nvtx().record(false);
   cupti_.try_("cuptiActivityDisable", cupti_.cuptiActivityDisable(kind));
+  calls_.enabled(kind, false);
 }
 
 // Kinds that CUPTI has, but that spoil more important data (measured:

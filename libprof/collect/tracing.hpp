@@ -83,6 +83,7 @@ class Tracing {
   std::vector<int> kinds_;           // requested
   bool queries_ = true;              // pure query calls are traced too
   bool launch_calls_only_ = false;   // runtime and driver calls get no rows
+  bool places_ = false;              // where in the program's code calls are
   bool from_start_ = true;           // not only after cudaProfilerStart
   bool measured_ = false;            // metrics are measured at the same time
   std::atomic<bool> serial_{false};  // kernels are traced one at a time

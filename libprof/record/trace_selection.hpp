@@ -23,8 +23,9 @@ struct TraceOptions {
   // Instructions are counted. CUPTI (13.5, H200) counts nothing alongside CONCURRENT_KERNEL, nor
   // alongside MEMCPY and MEMSET without KERNEL; alongside KERNEL a launch hangs sooner or later.
   bool counts_instructions = false;
-  bool memory = false;  // everything about allocations
-  bool stacks = false;  // additionally the stacks of their calls
+  bool memory = false;         // everything about allocations
+  bool stacks = false;         // additionally the stacks of their calls
+  bool launch_stacks = false;  // the functions of Python that each call came from
 };
 
 struct TraceSelection {

@@ -18,6 +18,7 @@ PRINTS = {
     "what-if": [["--no-gaps"], ["--no-waits", "--json"]],
     "diff": [["run.sqlite"], ["run.sqlite", "--json"], ["run.sqlite", "--markdown"]],
     "gate": [["run.sqlite"]],
+    "lines": [[], ["--all"], ["--json"], ["--csv"]],
     "memory": [[], ["--json"], ["--csv"], ["--timeline"], ["--leaks", "--by", "nvtx"]],
     "timeline": [[]],
     "report": [["--markdown", "-"]],

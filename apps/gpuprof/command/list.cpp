@@ -25,6 +25,7 @@ namespace gpuprof::app {
   Y(cluster_command)           \
   Y(merge_command)             \
   X(memory_command)            \
+  Y(lines_command)             \
   Y(timeline_command)          \
   Y(annotate_command)          \
   Y(view_command)              \

@@ -59,6 +59,13 @@ std::optional<Refusal> set_api_trace(Options& options, const std::string& value)
   return {};
 }
 
+std::optional<Refusal> set_stacks(Options& options, const std::string& value) {
+  if (!value.empty() && value != "launches") return Refusal{.takes = "launches or nothing"};
+  if (value.empty()) options.trace.memory = options.trace.stacks = true;
+  if (!value.empty()) options.trace.launch_stacks = true;
+  return {};
+}
+
 std::optional<Refusal> set_cupti(Options& options, const std::string& value) {
   if (!std::filesystem::exists(value)) return Refusal{.takes = "the path of a libcupti"};
   options.cupti = value;
@@ -161,13 +168,14 @@ std::vector<Option> collect_options() {
        .is = ours,
        .set = flag([](Options& options) { options.trace.memory = true; })},
       {.name = "stacks",
-       .help = "--track-memory, and the functions of the host that called, Python's too\n"
-               "gpuprof memory FILE --by stack shows them.",
+       .optional = "launches",
+       .help =
+           "--track-memory, and the functions of the host that called, Python's too\n"
+           "gpuprof memory FILE --by stack shows them. --stacks=launches instead records for "
+           "each CUDA call the functions of Python it came from; gpuprof lines FILE shows their "
+           "time. Both may be given.",
        .is = ours,
-       .set = flag([](Options& options) {
-         options.trace.memory = true;
-         options.trace.stacks = true;
-       })},
+       .set = set_stacks},
       {.name = "track-memory-allocations",
        .argument = "on|off",
        .help = "Allocations and frees (on)",

@@ -296,6 +296,10 @@ void apply(const Preset& preset, Options& options) {
   const Option& option = *preset.option;
   const auto truth_of = truth(preset.value);
   if (option.argument.empty()) {
+    if (!option.optional.empty() && preset.value == option.optional) {
+      apply(option, preset.value, options);
+      return;
+    }
     if (!truth_of) refuse(preset.origin + " takes true or false");
     if (*truth_of) apply(option, {}, options);
     return;

@@ -56,6 +56,7 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
   config.set("cupti", cupti);
   if (options.trace.memory) config.set("track_memory", std::int64_t{1});
   if (options.trace.stacks) config.set("stacks", std::int64_t{1});
+  if (options.trace.launch_stacks) config.set("launch_stacks", std::int64_t{1});
   if (options.pc_sampling.on) {
     config.set("pc_sampling", std::int64_t{1});
     config.set("pc_period", std::int64_t{options.pc_sampling.period});

@@ -68,7 +68,7 @@ class Trace:
         pc_sampling: bool = False,
         source_level_analysis: Sequence[str] = (),
         track_memory: bool = False,
-        stacks: bool = False,
+        stacks: bool | str = False,
     ) -> None:
         if replay not in ("kernel", "multiplex", "range"):
             raise ValueError(f"replay is kernel, multiplex or range, not {replay!r}")
@@ -84,7 +84,8 @@ class Trace:
         words += ["--pc-sampling"] * bool(pc_sampling)
         if analyses := names_of(source_level_analysis):
             words.append("--source-level-analysis=" + ",".join(analyses))
-        words += ["--track-memory"] * bool(track_memory) + ["--stacks"] * bool(stacks)
+        words += ["--track-memory"] * bool(track_memory)
+        words += ["--stacks" if stacks is True else f"--stacks={stacks}"] * bool(stacks)
         self._words = words + [str(word) for word in options]
         self._measures_ranges = bool(self.metrics) and replay == "range"
         self._in_range = False
@@ -333,7 +334,7 @@ def trace(
     pc_sampling: bool = False,
     source_level_analysis: Sequence[str] = (),
     track_memory: bool = False,
-    stacks: bool = False,
+    stacks: bool | str = False,
     overwrite: bool = False,
     cupti: Path | None = None,
     options: Sequence[object] = (),
@@ -350,7 +351,8 @@ def trace(
     source_level_analysis  what to count for each instruction: "global_access", "shared_access",
                "branch", "instruction_execution": run.sass_metrics. Kernels and copies are not traced
     track_memory  whether to record the owners of memory: run.memory
-    stacks     like track_memory, plus the calling functions, including Python's
+    stacks     like track_memory, plus the calling functions, including Python's. "launches": for each
+               CUDA call the functions of Python it came from
     overwrite  whether an existing file may be replaced
     cupti      the libcupti to use instead of the one that gpuprof finds
     options    additional options of `gpuprof listen`

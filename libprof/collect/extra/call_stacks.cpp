@@ -44,27 +44,6 @@ _Unwind_Reason_Code take_frame(_Unwind_Context* context, void* argument) {
   return _URC_NO_REASON;
 }
 
-template <std::size_t size>
-std::uint64_t hash_of(std::uint64_t hash, const std::array<char, size>& text) {
-  for (std::size_t i = 0; i < size; i += sizeof hash) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + i, sizeof word);
-    if (word == 0) break;  // the rest is zeros
-    hash = word_hash(hash, word);
-  }
-  return word_hash(hash, 0);
-}
-
-std::uint64_t id_of(const PythonFrame& frame) {
-  const std::uint64_t id = hash_of(hash_of(frame.line, frame.file), frame.function);
-  return std::max<std::uint64_t>(id, 1);
-}
-
-template <std::size_t size>
-std::string text_of(const std::array<char, size>& text) {
-  return {text.begin(), std::ranges::find(text, '\0')};
-}
-
 // Code between the program's call and us.
 bool is_profilers(const CodePlace& place) {
   const std::string_view path = place.module;
@@ -232,8 +211,8 @@ CallStacks::Named CallStacks::name() {
     }
     const std::uint32_t line = place.frame.line;
     named.frames.push_back({++last_frame_,
-                            text_of(place.frame.file),
-                            text_of(place.frame.function),
+                            std::string(text_of(place.frame.file)),
+                            std::string(text_of(place.frame.function)),
                             {},
                             line == 0 ? std::nullopt : std::optional(line)});
   }

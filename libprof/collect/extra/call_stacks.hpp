@@ -65,7 +65,7 @@ class CallStacks {
   std::uint64_t lost() const { return lost_.load(); }
 
  private:
-  static constexpr std::size_t most_frames = 64;
+  static constexpr std::size_t most_frames = PythonStack::most_frames;
   static constexpr std::size_t most_stacks = 1 << 16, most_python_frames = 1 << 16;
 
   // Innermost first.

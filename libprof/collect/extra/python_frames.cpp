@@ -13,6 +13,7 @@
 
 #include "libprof/collect/extra/python_lines.hpp"
 #include "libprof/collect/extra/word_hash.hpp"
+#include "libprof/collect/keep_errno.hpp"
 
 namespace gpuprof::collect {
 namespace {
@@ -24,16 +25,10 @@ T symbol(const char* name) {
 
 // false: not all of it is mapped.
 bool read_by_kernel(std::uint64_t from, void* to, std::size_t bytes) {
+  const KeepErrno keep;
   iovec ours{to, bytes};
   iovec theirs{reinterpret_cast<void*>(from), bytes};
   return process_vm_readv(getpid(), &ours, 1, &theirs, 1, 0) == static_cast<ssize_t>(bytes);
-}
-
-// `known`: verified, so that we may read it directly.
-bool read_memory(bool known, std::uint64_t from, void* to, std::size_t bytes) {
-  if (!known) return read_by_kernel(from, to, bytes);
-  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
-  return true;
 }
 
 template <class T>
@@ -43,19 +38,32 @@ T field(std::span<const std::byte> bytes, std::uint64_t at) {
   return value;
 }
 
+template <std::size_t size>
+std::uint64_t hash_of(std::uint64_t hash, const std::array<char, size>& text) {
+  for (std::size_t i = 0; i < size; i += sizeof hash) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + i, sizeof word);
+    if (word == 0) break;  // the rest is zeros
+    hash = word_hash(hash, word);
+  }
+  return word_hash(hash, 0);
+}
+
+constexpr std::uint64_t page_bytes = 4096;
+
 bool is_pointer(std::uint64_t value) { return value >= 4096 && value % 8 == 0; }
 
 constexpr PythonLayout python_3_11{.thread = {56, 152},
                                    .frames_of_c = {true, 8},
                                    .frame = {32, 48, 56, 69},
-                                   .code = {112, 128, 136, 72, 184},
+                                   .code = {112, 128, 136, 72, 184, 0},
                                    .bytes = {16, 32},
                                    .string = {16, 32, 48, 72},
                                    .type = 8};
 constexpr PythonLayout python_3_12{.thread = {56, 136},
                                    .frames_of_c = {true, 0},
                                    .frame = {0, 8, 56, 70},
-                                   .code = {112, 128, 136, 68, 192},
+                                   .code = {112, 128, 136, 68, 192, 92},
                                    .bytes = {16, 32},
                                    .string = {16, 32, 40, 56},
                                    .type = 8};
@@ -75,14 +83,22 @@ PythonLayout layout_by(const DebugOffsets& at, std::span<const std::uint64_t> ta
   layout.thread = {table[at.current_frame], table[at.thread_id]};
   layout.frame = {table[at.frame + 2], table[at.frame + 1], table[at.frame + 3],
                   table[at.frame + 5]};
-  layout.code = {table[at.code + 1], table[at.code + 3], table[at.code + 4], table[at.code + 5],
-                 table[at.code + 9]};
+  // Five counts are between the first line and the version, which is not in the table.
+  const std::uint64_t first_line = table[at.code + 5];
+  layout.code = {table[at.code + 1], table[at.code + 3], table[at.code + 4],
+                 first_line,         table[at.code + 9], first_line + 24};
   layout.type = table[at.object + 1];
   layout.bytes = {table[at.bytes + 1], table[at.bytes + 2]};
   // Non-ASCII strings have an additional length and pointer before the text.
   const std::uint64_t ascii = table[at.string + 3];
   layout.string = {table[at.string + 2], table[at.string + 1], ascii, ascii + 16};
   return layout;
+}
+
+// What is read of a frame.
+std::size_t size_of_frame(const PythonLayout& layout) {
+  return std::max({layout.frame.code + 8, layout.frame.previous + 8, layout.frame.instruction + 8,
+                   layout.frame.owner + 1});
 }
 
 constexpr std::size_t thread_bytes = 256, code_bytes = 176, string_bytes = 64, size_bytes = 32;
@@ -95,7 +111,7 @@ bool fits(const PythonLayout& layout, std::size_t frame_bytes) {
          within(frame_bytes, {layout.frame.code, layout.frame.previous, layout.frame.instruction,
                               layout.frame.owner}) &&
          within(code_bytes, {layout.code.file, layout.code.function, layout.code.lines,
-                             layout.code.first_line, layout.type}) &&
+                             layout.code.first_line, layout.code.version, layout.type}) &&
          within(string_bytes, {layout.string.length, layout.string.state}) &&
          within(size_bytes, {layout.bytes.size}) && layout.string.ascii_text <= string_bytes;
 }
@@ -138,15 +154,16 @@ struct PythonText {
   bool ascii = false;
 };
 
-template <std::size_t room>
-bool copy_text(bool known, const PythonText& from, Keep keep, std::array<char, room>& to) {
+// `read(address, to, bytes)` returns whether they could be read.
+template <std::size_t room, class Read>
+bool copy_text(Read&& read, const PythonText& from, Keep keep, std::array<char, room>& to) {
   if (from.kind == 1 && from.ascii && from.length <= room - ellipsis.size()) {
-    return read_memory(known, from.text, to.data(), from.length);
+    return read(from.text, to.data(), from.length);
   }
   std::array<char, room * 4> characters;
   const std::uint64_t count = std::min<std::uint64_t>(from.length, room);
   const std::uint64_t first = keep == Keep::end ? from.length - count : 0;
-  if (!read_memory(known, from.text + first * from.kind, characters.data(), count * from.kind)) {
+  if (!read(from.text + first * from.kind, characters.data(), count * from.kind)) {
     return false;
   }
   // Copied one by one, from the end that is kept; an ellipsis replaces what does not fit.
@@ -174,6 +191,10 @@ bool copy_text(bool known, const PythonText& from, Keep keep, std::array<char, r
 }
 
 }  // namespace
+
+std::uint64_t id_of(const PythonFrame& frame) {
+  return std::max<std::uint64_t>(hash_of(hash_of(frame.line, frame.file), frame.function), 1);
+}
 
 // --- finding the interpreter
 
@@ -205,8 +226,10 @@ std::string PythonInterpreter::find() {
   thread_state_ = nullptr;
   code_ = {};
   failed_.store(false);
-  for (auto& places : known_) {
-    for (auto& each : places) each.store(0);
+  for (Set* set : {&known_, &pages_}) {
+    for (auto& places : *set) {
+      for (auto& each : places) each.store(0);
+    }
   }
   for (auto& each : lines_) each.store(0);
   version_.clear();
@@ -251,6 +274,7 @@ std::string PythonInterpreter::learn_layout(unsigned long version) {
   const unsigned long minor = (version >> 16) & 255;
   if (minor == 11 || minor == 12) {
     layout_ = minor == 11 ? python_3_11 : python_3_12;
+    frame_size_ = size_of_frame(layout_);
     return {};
   }
   if (minor < 13 || minor > 15) return unknown;
@@ -264,31 +288,67 @@ std::string PythonInterpreter::learn_layout(unsigned long version) {
     return "Python " + version_ + " runs without a global lock, whose layout is not known";
   }
   layout_ = layout_by(at, table);
+  frame_size_ = size_of_frame(layout_);
   return fits(layout_, PythonStack::frame_bytes) ? std::string() : unknown;
 }
 
 // --- on the calling thread
 
-bool PythonInterpreter::is_known(std::uint64_t code) const {
-  return std::ranges::any_of(known_[word_hash(0, code) % known_.size()], [&](const auto& each) {
-    return each.load(std::memory_order_relaxed) == code;
+bool PythonInterpreter::has(const Set& set, std::uint64_t what) {
+  return std::ranges::any_of(set[word_hash(0, what) % set.size()], [&](const auto& each) {
+    return each.load(std::memory_order_relaxed) == what;
   });
 }
 
-void PythonInterpreter::remember(std::uint64_t code) {
-  const std::uint64_t hash = word_hash(0, code);
-  auto& places = known_[hash % known_.size()];
+void PythonInterpreter::add(Set& set, std::uint64_t what) {
+  const std::uint64_t hash = word_hash(0, what);
+  auto& places = set[hash % set.size()];
   const auto free = std::ranges::find(places, 0u, [](const auto& each) { return each.load(); });
   auto& place = free == places.end() ? places[(hash >> 32) % places.size()] : *free;
-  place.store(code, std::memory_order_relaxed);
+  place.store(what, std::memory_order_relaxed);
 }
 
-PythonStack::PythonStack(PythonInterpreter& python, std::uint64_t begin, std::uint64_t end)
-    : python_(python), begin_(begin), end_(end) {
+bool PythonInterpreter::is_known(std::uint64_t code) const { return has(known_, code); }
+void PythonInterpreter::remember(std::uint64_t code) { add(known_, code); }
+
+bool PythonInterpreter::read(bool known, std::uint64_t from, void* to, std::size_t bytes) {
+  if (!known) return read_by_kernel(from, to, bytes);
+  if (!is_mapped(from, bytes)) return false;
+  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return true;
+}
+
+// A page is mapped either completely or not at all.
+bool PythonInterpreter::is_mapped_page(std::uint64_t page) {
+  if (has(pages_, page)) return true;
+  char byte = 0;
+  if (page == 0 || !read_by_kernel(page * page_bytes, &byte, 1)) return false;
+  add(pages_, page);
+  return true;
+}
+
+bool PythonInterpreter::is_mapped(std::uint64_t at, std::size_t bytes) {
+  if (bytes == 0) return true;
+  const std::uint64_t first = at / page_bytes, last = (at + bytes - 1) / page_bytes;
+  return is_mapped_page(first) && (first == last || is_mapped_page(last));
+}
+
+PythonStack::PythonStack(PythonInterpreter& python, std::uint64_t begin, std::uint64_t end,
+                         Reading reading)
+    : python_(python), reading_(reading), begin_(begin), end_(end) {
   if (!python.found() || python.failed() || python.ends()) return;
   const auto state = reinterpret_cast<std::uint64_t>(python.thread_state_());
   if (state == 0) return;
   const PythonLayout& layout = python.layout_;
+  if (reading == Reading::direct) {
+    std::uint64_t id = 0;
+    const bool is_sound = is_pointer(state) && peek(state + layout.thread.id, id) &&
+                          id == pthread_self() && peek(state + layout.thread.current, frame_) &&
+                          (!layout.frames_of_c.there ||
+                           (is_pointer(frame_) && peek(frame_ + layout.frames_of_c.frame, frame_)));
+    if (!is_sound) give_up();
+    return;
+  }
   std::array<std::byte, thread_bytes> thread;
   const std::size_t needed = std::max(layout.thread.current, layout.thread.id) + 8;
   if (!is_pointer(state) || !read_by_kernel(state, thread.data(), needed) ||
@@ -300,7 +360,7 @@ PythonStack::PythonStack(PythonInterpreter& python, std::uint64_t begin, std::ui
   if (!layout.frames_of_c.there) return;
   const std::uint64_t at = frame_ + layout.frames_of_c.frame;
   if (!is_pointer(frame_) ||
-      !read_memory(is_own_stack(at, sizeof frame_), at, &frame_, sizeof frame_)) {
+      !python.read(is_own_stack(at, sizeof frame_), at, &frame_, sizeof frame_)) {
     give_up();
   }
 }
@@ -312,32 +372,108 @@ bool PythonStack::give_up() {
   return false;
 }
 
+template <class T>
+bool PythonStack::peek(std::uint64_t at, T& value) {
+  if (!python_.is_mapped(at, sizeof value)) return false;
+  std::memcpy(&value, reinterpret_cast<const void*>(at), sizeof value);
+  return true;
+}
+
 bool PythonStack::next(PythonFrame& function) {
+  Place place;
+  if (!next_place(place)) return false;
+  return read_function(place.code, place.instruction, function) || give_up();
+}
+
+bool PythonStack::next_place(Place& place) {
   constexpr unsigned of_interpreter = 3;  // this and higher owners: frames where C calls Python
-  const PythonLayout& layout = python_.layout_;
   while (frame_ != 0 && steps_++ < most_steps) {
-    std::array<std::byte, frame_bytes> frame;
+    Frame frame;
     if (!is_pointer(frame_) || !read_frame(frame_, frame)) return give_up();
-    frame_ = field<std::uint64_t>(frame, layout.frame.previous);
-    if (field<std::uint8_t>(frame, layout.frame.owner) >= of_interpreter) continue;
+    frame_ = frame.previous;
+    if (frame.owner >= of_interpreter) continue;
     // The lowest bits are tags for reference counting.
-    const std::uint64_t code = field<std::uint64_t>(frame, layout.frame.code) & ~std::uint64_t{7};
-    const auto instruction = field<std::uint64_t>(frame, layout.frame.instruction);
-    return read_function(code, instruction, function) || give_up();
+    place = {frame.code & ~std::uint64_t{7}, frame.instruction};
+    return true;
   }
   return false;
 }
 
-bool PythonStack::read_frame(std::uint64_t at, std::span<std::byte, frame_bytes> frame) {
+std::uint64_t PythonStack::hash() {
+  std::uint64_t hash = 0;
+  Place place;
+  for (std::size_t i = 0; i < most_frames && next_place(place); ++i) {
+    std::uint64_t word = 0;
+    if (!is_pointer(place.code) || !identify(place.code, word)) {
+      give_up();
+      return 0;
+    }
+    // Products that do not wait for each other.
+    hash = word_hash(
+        hash, place.code + place.instruction * 0x9e3779b97f4a7c15 + word * 0xd6e8feb86659fd93);
+  }
+  return hash;
+}
+
+// Without a version: the first line, and samples of the file's name and of the table of lines. The
+// addresses alone may all be those of an object that is gone.
+bool PythonStack::identify(std::uint64_t code, std::uint64_t& word) {
   const PythonLayout& layout = python_.layout_;
-  const std::size_t size = std::max({layout.frame.code + 8, layout.frame.previous + 8,
-                                     layout.frame.instruction + 8, layout.frame.owner + 1});
-  if (is_own_stack(at, size)) return read_memory(true, at, frame.data(), size);
+  std::uint32_t line = 0;
+  if (!peek(code + layout.code.first_line, line)) return false;
+  if (layout.code.version != 0) {
+    std::uint32_t version = 0;
+    if (!peek(code + layout.code.version, version)) return false;
+    word = std::uint64_t{version} << 32 | line;
+    return true;
+  }
+  std::uint64_t file = 0, lines = 0, length = 0, size = 0, sample = 0;
+  if (!peek(code + layout.code.file, file) || !is_pointer(file) ||
+      !peek(code + layout.code.lines, lines) || !is_pointer(lines) ||
+      !peek(file + layout.string.length, length) || length > INT32_MAX ||
+      !peek(lines + layout.bytes.size, size) || size > INT32_MAX) {
+    return false;
+  }
+  word = word_hash(file + lines * 3, std::uint64_t{line} << 32 | (length << 16 ^ size));
+  const auto take = [&](std::uint64_t at) {
+    if (!peek(at, sample)) return false;
+    word = word_hash(word, sample);
+    return true;
+  };
+  const std::uint64_t end = sizeof sample;
+  const std::uint64_t text = lines + layout.bytes.text;
+  return take(file + layout.string.ascii_text + std::max(length, end) - end) &&
+         (size < end || (take(text) && take(text + size / 2 - end / 2) && take(text + size - end)));
+}
+
+bool PythonStack::read_frame(std::uint64_t at, Frame& frame) {
+  const PythonLayout::OfFrame& places = python_.layout_.frame;
+  const std::size_t size = python_.frame_size_;
+  std::array<std::byte, frame_bytes> bytes;
+  const std::byte* from = bytes.data();
+  if (reading_ == Reading::direct) {
+    if (!python_.is_mapped(at, size)) return false;
+    from = reinterpret_cast<const std::byte*>(at);
+  } else if (!read_window(at, std::span(bytes).first(size))) {
+    return false;
+  }
+  const auto take = [from](std::uint64_t place, auto& value) {
+    std::memcpy(&value, from + place, sizeof value);
+  };
+  take(places.code, frame.code);
+  take(places.previous, frame.previous);
+  take(places.instruction, frame.instruction);
+  take(places.owner, frame.owner);
+  return true;
+}
+
+bool PythonStack::read_window(std::uint64_t at, std::span<std::byte> frame) {
+  const std::size_t size = frame.size();
+  if (is_own_stack(at, size)) return python_.read(true, at, frame.data(), size);
   // Some frames are on the thread's stack, outside its known part.
   constexpr std::uint64_t largest_stack = 8 << 20;
   Window& window = windows_[at >= begin_ && at - begin_ < largest_stack];
   if (at < window.begin || at + size > window.end) {
-    // A page is mapped either completely or not at all.
     window.begin = at / page * page;
     window.end = std::max(window.begin + page, at + size);
     if (!read_by_kernel(window.begin, window.bytes.data(), window.end - window.begin)) {
@@ -354,19 +490,21 @@ bool PythonStack::read_function(std::uint64_t code, std::uint64_t instruction,
   const PythonLayout& layout = python_.layout_;
   if (!is_pointer(code)) return false;
   const bool known = python_.is_known(code);
+  const auto read = [&](std::uint64_t from, void* to, std::size_t bytes) {
+    return python_.read(known, from, to, bytes);
+  };
   const auto is_of = [&](std::span<const std::byte> object, const void* type) {
     return field<std::uint64_t>(object, layout.type) == reinterpret_cast<std::uint64_t>(type);
   };
 
   std::array<std::byte, code_bytes> head;
-  if (!read_memory(known, code, head.data(), head.size()) || !is_of(head, python_.code_type_)) {
+  if (!read(code, head.data(), head.size()) || !is_of(head, python_.code_type_)) {
     return false;
   }
 
   const auto text_of = [&](std::uint64_t string, PythonText& text) {
     std::array<std::byte, string_bytes> bytes;
-    if (!is_pointer(string) ||
-        !read_memory(known, string, bytes.data(), layout.string.ascii_text) ||
+    if (!is_pointer(string) || !read(string, bytes.data(), layout.string.ascii_text) ||
         !is_of(bytes, python_.string_type_)) {
       return false;
     }
@@ -383,14 +521,14 @@ bool PythonStack::read_function(std::uint64_t code, std::uint64_t instruction,
   PythonText file, name;
   if (!text_of(field<std::uint64_t>(head, layout.code.file), file) ||
       !text_of(field<std::uint64_t>(head, layout.code.function), name) ||
-      !copy_text(known, file, Keep::end, function.file) ||
-      !copy_text(known, name, Keep::beginning, function.function)) {
+      !copy_text(read, file, Keep::end, function.file) ||
+      !copy_text(read, name, Keep::beginning, function.function)) {
     return false;
   }
 
   std::array<std::byte, size_bytes> bytes;
   const auto table = field<std::uint64_t>(head, layout.code.lines);
-  if (!is_pointer(table) || !read_memory(known, table, bytes.data(), layout.bytes.size + 8) ||
+  if (!is_pointer(table) || !read(table, bytes.data(), layout.bytes.size + 8) ||
       !is_of(bytes, python_.bytes_type_)) {
     return false;
   }
@@ -421,7 +559,7 @@ bool PythonStack::find_line(const PythonLineTable& table, std::uint64_t unit,
   const bool cached = table.size >= sizeof word;
   for (const std::uint64_t at : {table.size - sizeof word, table.size / 2 - sizeof word / 2, 0ul}) {
     if (!cached) break;
-    if (!read_memory(table.known, table.text + at, &word, sizeof word)) return false;
+    if (!python_.read(table.known, table.text + at, &word, sizeof word)) return false;
     key = word_hash(key, word);
   }
   constexpr std::uint64_t line_bits = (1 << 24) - 1;
@@ -435,7 +573,7 @@ bool PythonStack::find_line(const PythonLineTable& table, std::uint64_t unit,
   std::array<std::uint8_t, 512> piece;
   for (std::uint64_t done = 0; done < table.size;) {
     const std::uint64_t size = std::min<std::uint64_t>(piece.size(), table.size - done);
-    if (!read_memory(table.known, table.text + done, piece.data(), size)) return false;
+    if (!python_.read(table.known, table.text + done, piece.data(), size)) return false;
     if (!line.wants(std::span(piece).first(size))) break;
     done += size;
   }

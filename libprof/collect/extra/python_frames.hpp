@@ -4,17 +4,21 @@
 // own state and whether the interpreter is alive.
 //
 // Memory that has not been verified is read through the kernel, which returns an error where we
-// would crash: a thread's state and frames always, because a finalizing interpreter frees them;
-// code objects, and what they own, until they have been verified once. Such a pointer in a live
-// frame refers to a live object.
+// would crash: a thread's state and frames always, because a finalizing interpreter frees those of
+// other threads than the one that finalizes it; code objects, and what they own, until they have
+// been verified once. Such a pointer in a live frame refers to a live object. A thread that
+// finalizes no interpreter while it calls us (Reading::direct) reads directly what is in pages that
+// the kernel could read when they were first wanted.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace gpuprof::collect {
 
@@ -24,6 +28,12 @@ struct PythonFrame {
   std::array<char, 128> function{};  // qualified; if too long, its beginning
   std::uint32_t line = 0;            // 0: unknown
 };
+template <std::size_t size>
+std::string_view text_of(const std::array<char, size>& padded) {
+  return {padded.data(), strnlen(padded.data(), size)};
+}
+// The same for frames that are equal, never 0.
+std::uint64_t id_of(const PythonFrame& frame);
 
 // Offsets of fields, in bytes.
 struct PythonLayout {
@@ -35,11 +45,12 @@ struct PythonLayout {
     bool there;
     std::uint64_t frame;
   } frames_of_c;
-  struct {
+  struct OfFrame {
     std::uint64_t code, previous, instruction, owner;
   } frame;
   struct {
     std::uint64_t file, function, lines, first_line, instructions;
+    std::uint64_t version;  // counts up with each code object; 0: there is no such field
   } code;
   struct {
     std::uint64_t size, text;
@@ -76,6 +87,11 @@ class PythonInterpreter {
 
   // Whether it is finalizing, or has finalized.
   bool ends() const { return is_ending_() != 0 || is_initialized_() == 0; }
+  // Whether these bytes may be read directly, as explained above. At most a page.
+  bool is_mapped(std::uint64_t at, std::size_t bytes);
+  bool is_mapped_page(std::uint64_t page);
+  // Reads directly what is `known` to be there. false: it is not.
+  bool read(bool known, std::uint64_t from, void* to, std::size_t bytes);
   bool is_known(std::uint64_t code) const;
   void remember(std::uint64_t code);
   std::string look();
@@ -85,11 +101,15 @@ class PythonInterpreter {
   Question *is_ending_ = nullptr, *is_initialized_ = nullptr;
   const void *code_type_ = nullptr, *string_type_ = nullptr, *bytes_type_ = nullptr;
   PythonLayout layout_{};
+  std::size_t frame_size_ = 0;
   Code code_;
   std::string version_;
   std::atomic<bool> failed_{false};
-  // Code objects by address: each in one of the four slots of its set.
-  std::array<std::array<std::atomic<std::uint64_t>, 4>, 1024> known_{};
+  // Each in one of the four slots of its set: code objects by address, pages by number.
+  using Set = std::array<std::array<std::atomic<std::uint64_t>, 4>, 1024>;
+  static bool has(const Set& set, std::uint64_t what);
+  static void add(Set& set, std::uint64_t what);
+  Set known_{}, pages_{};
   // Lines of instructions: the upper 40 bits are a hash, the lower 24 the line.
   std::array<std::atomic<std::uint64_t>, 4096> lines_{};
 };
@@ -104,17 +124,39 @@ struct PythonLineTable {
 class PythonStack {
  public:
   static constexpr std::size_t frame_bytes = 96;  // the most that is read of a frame
+  static constexpr std::size_t most_frames = 64;  // that a stack is known by
+
+  // `direct`: it is the process's first thread, the one that finalizes an interpreter.
+  enum class Reading { by_kernel, direct };
 
   // The thread's own stack is known to be mapped from `begin` to `end`.
-  PythonStack(PythonInterpreter& python, std::uint64_t begin, std::uint64_t end);
+  PythonStack(PythonInterpreter& python, std::uint64_t begin, std::uint64_t end,
+              Reading reading = Reading::by_kernel);
 
   bool next(PythonFrame& frame);
+  // A number for the functions that are left and the places in them, most_frames of them at most;
+  // the same for the same code objects. 0: there are none. Takes a few ns for each function.
+  std::uint64_t hash();
 
  private:
   static constexpr std::size_t page = 4096;
   static constexpr int most_steps = 512;  // frames, including those of no function
 
-  bool read_frame(std::uint64_t at, std::span<std::byte, frame_bytes> frame);
+  struct Place {
+    std::uint64_t code = 0, instruction = 0;
+  };
+  struct Frame {
+    std::uint64_t code, previous, instruction;
+    std::uint8_t owner;
+  };
+
+  bool next_place(Place& place);
+  bool read_frame(std::uint64_t at, Frame& frame);
+  bool read_window(std::uint64_t at, std::span<std::byte> frame);
+  // Reads what only this code object had at its address.
+  bool identify(std::uint64_t code, std::uint64_t& word);
+  template <class T>
+  bool peek(std::uint64_t at, T& value);
   bool read_function(std::uint64_t code, std::uint64_t instruction, PythonFrame& frame) const;
   bool find_line(const PythonLineTable& table, std::uint64_t unit, std::uint32_t& found) const;
   bool give_up();
@@ -123,6 +165,7 @@ class PythonStack {
   }
 
   PythonInterpreter& python_;
+  const Reading reading_;
   const std::uint64_t begin_, end_;
   std::uint64_t frame_ = 0;
   int steps_ = 0;

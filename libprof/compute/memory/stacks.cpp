@@ -55,7 +55,7 @@ Stacks::Stacks(store::Database& database, const std::function<void()>& check) {
   auto entry = database.prepare("SELECT stack, position, processId, frame FROM main.STACK_ENTRY");
   while (entry.step()) {
     check();
-    stacks_[entry.integer(0)].push_back({entry.integer(1), {entry.integer(2), entry.integer(3)}});
+    stacks_[{entry.integer(2), entry.integer(0)}].push_back({entry.integer(1), entry.integer(3)});
   }
   for (auto& [stack, entries] : stacks_) std::ranges::sort(entries, {}, &Entry::position);
 }
@@ -72,17 +72,17 @@ std::string Stacks::text(const Frame& frame) {
   return frame.module.empty() ? place : frame.module + "+" + place;
 }
 
-std::string Stacks::text(std::int64_t stack) {
-  const auto found = stacks_.find(stack);
+std::string Stacks::text(std::int64_t process, std::int64_t stack) {
+  const auto found = stacks_.find({process, stack});
   if (found == stacks_.end()) return {};
   const bool with_python = std::ranges::any_of(found->second, [&](const Entry& entry) {
-    const auto frame = frames_.find(entry.frame);
+    const auto frame = frames_.find({process, entry.frame});
     return frame != frames_.end() && frame->second.of_python;
   });
   std::string all, last;
   std::size_t count = 0;
   for (const Entry& entry : found->second) {
-    const auto frame = frames_.find(entry.frame);
+    const auto frame = frames_.find({process, entry.frame});
     if (frame == frames_.end() || (count == 0 && is_of_cuda(frame->second.module))) continue;
     const bool native = !frame->second.of_python;
     const bool left_out = native && with_python && count >= most_above;

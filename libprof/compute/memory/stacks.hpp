@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,7 +30,7 @@ class Stacks {
 
   // Innermost function first: "allocate (libmodel.so) < load (train.py:12)". The called CUDA
   // functions are omitted. Empty: there is no such stack.
-  std::string text(std::int64_t stack);
+  std::string text(std::int64_t process, std::int64_t stack);
 
  private:
   struct Frame {
@@ -42,13 +41,13 @@ class Stacks {
   };
   std::string text(const Frame& frame);
 
-  using FrameKey = std::pair<std::int64_t, std::int64_t>;  // process, number
-  std::map<FrameKey, Frame> frames_;
+  using Key = std::pair<std::int64_t, std::int64_t>;  // process, number
+  std::map<Key, Frame> frames_;
   struct Entry {
     std::int64_t position = 0;
-    FrameKey frame;
+    std::int64_t frame = 0;
   };
-  std::unordered_map<std::int64_t, std::vector<Entry>> stacks_;
+  std::map<Key, std::vector<Entry>> stacks_;
 };
 
 }  // namespace gpuprof::memory

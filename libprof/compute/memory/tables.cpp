@@ -56,7 +56,8 @@ class Words {
   Value owner(By by, const Use& use, std::int64_t owner) {
     switch (by) {
       case By::kind: return kind(use.place.kind);
-      case By::stack: return owner == 0 ? Value() : text_or_null(stacks_->text(owner));
+      case By::stack:
+        return owner == 0 ? Value() : text_or_null(stacks_->text(use.place.process, owner));
       case By::pool: return owner == 0 ? Value() : Value(hexadecimal(owner));
       default: return owner == 0 ? Value() : text_or_null(profile_.names().text(owner));
     }

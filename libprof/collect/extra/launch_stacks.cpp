@@ -1,0 +1,125 @@
+#include "libprof/collect/extra/launch_stacks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "libprof/collect/made_records.hpp"
+
+namespace gpuprof::collect {
+namespace {
+
+// Writes entries one after the other.
+class EntryWriter {
+ public:
+  explicit EntryWriter(std::byte* begin) : begin_(begin), at_(begin) {}
+
+  void add(const void* bytes, std::size_t size) {
+    std::memcpy(at_, bytes, size);
+    at_ += size;
+  }
+  void add_text(std::string_view text) {
+    const BytesEntry entry{Entry::bytes, 0, static_cast<std::uint32_t>(text.size()), 0};
+    std::byte* const end = at_ + size_of_bytes_entry(text.size());
+    add(&entry, sizeof entry);
+    add(text.data(), text.size());
+    *at_ = std::byte{0};
+    at_ = end;
+  }
+  std::size_t size() const { return static_cast<std::size_t>(at_ - begin_); }
+
+ private:
+  std::byte *begin_, *at_;
+};
+
+}  // namespace
+
+std::string LaunchStacks::begin() {
+  stacks_.clear();
+  frames_.clear();
+  lost_.store(0);
+  warned_ = false;
+  const std::string why = python_.find();
+  return why.empty() ? why : "calls have no lines of Python: " + why;
+}
+
+std::string LaunchStacks::take_warning() {
+  if (!python_.failed() || std::exchange(warned_, true)) return {};
+  return "calls have no lines of Python from here on: the memory of Python " + python_.version() +
+         " is not as it should be";
+}
+
+// --- on the target's threads
+
+PythonStack LaunchStacks::functions_of(const ThreadSlots::Thread& thread) {
+  using Reading = PythonStack::Reading;
+  return {python_, 0, 0, thread.is_first ? Reading::direct : Reading::by_kernel};
+}
+
+void LaunchStacks::note(ThreadSlots::Thread& thread, std::uint32_t correlation_id) {
+  if (thread.left_out || !python_.found()) return;
+  if (std::exchange(thread.stack_of, correlation_id) == correlation_id) return;
+  const std::uint64_t hash = functions_of(thread).hash();
+  if (hash == 0) return;
+  const std::uint32_t stack = stacks_.number_of(hash);
+  if (stack == 0 || !(stacks_.is_taken(stack) || describe(thread, stack)) ||
+      !slots_.make_room(thread, sizeof(CallStackEntry))) {
+    lost_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const CallStackEntry entry{Entry::call_stack, 0, correlation_id, stack, 0};
+  std::memcpy(slots_.slot(thread) + thread.used, &entry, sizeof entry);
+  slots_.written(thread, sizeof entry);
+}
+
+bool LaunchStacks::describe(ThreadSlots::Thread& thread, std::uint32_t stack) {
+  if (!stacks_.take(stack)) return true;
+  struct {
+    StackEntry head;
+    std::array<std::uint32_t, PythonStack::most_frames> frames;
+  } entry{{Entry::stack, 0, stack}, {}};
+  PythonStack functions = functions_of(thread);
+  PythonFrame frame;
+  std::uint32_t number = 1;
+  while (number != 0 && entry.head.count < entry.frames.size() && functions.next(frame)) {
+    number = frame_number(thread, frame);
+    entry.frames[entry.head.count++] = number;
+  }
+  const std::size_t size = size_of_stack_entry(entry.head.count);
+  if (number == 0 || !slots_.make_room(thread, size)) {
+    stacks_.give_back(stack);
+    return false;
+  }
+  std::memcpy(slots_.slot(thread) + thread.used, &entry, size);
+  slots_.written(thread, size);
+  return true;
+}
+
+std::uint32_t LaunchStacks::frame_number(ThreadSlots::Thread& thread, const PythonFrame& frame) {
+  const std::uint32_t number = frames_.number_of(id_of(frame));
+  if (number == 0) return 0;
+  if (frames_.take(number) && !write_frame(thread, first_frame + number, frame)) {
+    frames_.give_back(number);
+    return 0;
+  }
+  return first_frame + number;
+}
+
+bool LaunchStacks::write_frame(ThreadSlots::Thread& thread, std::uint32_t number,
+                               const PythonFrame& frame) {
+  const std::string_view file = text_of(frame.file), function = text_of(frame.function);
+  const std::size_t of_texts =
+      size_of_bytes_entry(file.size()) + size_of_bytes_entry(function.size());
+  if (!slots_.make_room(thread, of_texts + sizeof(StackFrameEntry))) return false;
+  StackFrameEntry entry{Entry::stack_frame, 0, number, frame.line, thread.used, 0, 0};
+  EntryWriter writer(slots_.slot(thread) + thread.used);
+  writer.add_text(file);
+  entry.function = thread.used + static_cast<BytesAt>(writer.size());
+  writer.add_text(function);
+  writer.add(&entry, sizeof entry);
+  slots_.written(thread, writer.size());
+  return true;
+}
+
+}  // namespace gpuprof::collect

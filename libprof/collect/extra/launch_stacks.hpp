@@ -1,0 +1,57 @@
+// --stacks=launches: the functions of Python that each CUDA call came from.
+//
+// The calling thread computes a number from the addresses of its functions and the places in them,
+// which takes a few ns for each (python_frames.hpp). Only a stack that no thread had before is read
+// and described; a call has an entry with the number of its stack. Both are written to the thread's
+// slot (thread_slots.hpp), so they outlive the target. No locks, no waiting, no allocation.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "libprof/collect/extra/hash_numbers.hpp"
+#include "libprof/collect/extra/python_frames.hpp"
+#include "libprof/collect/thread_slots.hpp"
+
+namespace gpuprof::collect {
+
+class LaunchStacks {
+ public:
+  explicit LaunchStacks(ThreadSlots& slots) : slots_(slots) {}
+
+  // Starts a new trace; nobody may call note() meanwhile. Returns a message for the user, or empty.
+  std::string begin();
+
+  // On the calling thread, which is `thread`, as the call begins. Of calls within one another that
+  // have the same correlation id, the outermost counts.
+  void note(ThreadSlots::Thread& thread, std::uint32_t correlation_id);
+
+  // Once: a message about frames that cannot be read. On one of our threads.
+  std::string take_warning();
+
+  // Calls and stacks for which there was no room.
+  std::uint64_t lost() const { return lost_.load(); }
+
+ private:
+  // Frames of CallStacks have the numbers before this one.
+  static constexpr std::uint32_t first_frame = 1 << 20;
+  static constexpr std::size_t most = 1 << 15;
+
+  PythonStack functions_of(const ThreadSlots::Thread& thread);
+  // false: there is no room for it.
+  bool describe(ThreadSlots::Thread& thread, std::uint32_t stack);
+  // The number of the frame; 0: there is no room for it.
+  std::uint32_t frame_number(ThreadSlots::Thread& thread, const PythonFrame& frame);
+  bool write_frame(ThreadSlots::Thread& thread, std::uint32_t number, const PythonFrame& frame);
+
+  ThreadSlots& slots_;
+  PythonInterpreter python_;
+  HashNumbers<most> stacks_, frames_;
+  std::atomic<std::uint64_t> lost_{0};
+  bool warned_ = false;  // our own thread's
+};
+
+}  // namespace gpuprof::collect

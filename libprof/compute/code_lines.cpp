@@ -1,0 +1,116 @@
+#include "libprof/compute/code_lines.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "libprof/read/columns/reader.hpp"
+
+namespace gpuprof::compute {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// "/usr/lib/python3.12/threading.py".
+bool is_of_python(std::string_view file) {
+  constexpr std::string_view folder = "/python3.";
+  for (std::size_t at = file.find(folder); at != file.npos; at = file.find(folder, at + 1)) {
+    const std::string_view before = file.substr(0, at);
+    if (!before.ends_with("/lib") && !before.ends_with("/lib64")) continue;
+    std::string_view rest = file.substr(at + folder.size());
+    while (!rest.empty() && (is_digit(rest.front()) || rest.front() == 't')) rest.remove_prefix(1);
+    if (rest.starts_with('/')) return true;
+  }
+  return false;
+}
+
+struct StackPlace {
+  std::int64_t process, stack, position, frame;
+  auto operator<=>(const StackPlace&) const = default;
+};
+
+}  // namespace
+
+bool is_library(std::string_view file) {
+  for (const std::string_view part : {"/site-packages/", "/dist-packages/", "/torchinductor_"}) {
+    if (file.find(part) != file.npos) return true;
+  }
+  // What a user types has such names too.
+  if (file.starts_with('<')) {
+    for (const std::string_view typed : {"<stdin>", "<string>", "<ipython-input-", "<command-"}) {
+      if (file.starts_with(typed)) return false;
+    }
+    return true;
+  }
+  return is_of_python(file);
+}
+
+CodeLines::CodeLines(store::Snapshot& snapshot, LineOf which, const std::function<void()>& check)
+    : lines_(1) {
+  struct Frame {
+    std::uint32_t line = 0;
+    bool of_library = false;
+  };
+  std::map<Key, Frame> frames;
+  std::map<CodeLine, std::uint32_t> numbers;
+  columns::Reader frame_reader(
+      snapshot, {.table = "STACK_FRAME",
+                 .columns = {"processId", "frame", "module", "function", "line", "offset"}});
+  frame_reader.read([&](const columns::Chunk& chunk) {
+    check();
+    for (std::size_t row = 0; row < chunk.rows(); ++row) {
+      if (!chunk[5].is_null(row)) continue;  // native
+      CodeLine line{std::string(chunk[2].text(row)), std::string(chunk[3].text(row)),
+                    columns::whole(chunk[4], row)};
+      const bool of_library = is_library(line.file);
+      const auto [known, is_new] =
+          numbers.try_emplace(std::move(line), static_cast<std::uint32_t>(lines_.size()));
+      if (is_new) lines_.push_back(known->first);
+      frames[{columns::whole(chunk[0], row), columns::whole(chunk[1], row)}] = {known->second,
+                                                                                of_library};
+    }
+  });
+  std::vector<StackPlace> entries;
+  columns::Reader entry_reader(
+      snapshot, {.table = "STACK_ENTRY", .columns = {"processId", "stack", "position", "frame"}});
+  entry_reader.read([&](const columns::Chunk& chunk) {
+    check();
+    for (std::size_t row = 0; row < chunk.rows(); ++row) {
+      entries.push_back({columns::whole(chunk[0], row), columns::whole(chunk[1], row),
+                         columns::whole(chunk[2], row), columns::whole(chunk[3], row)});
+    }
+  });
+  std::ranges::sort(entries);
+  std::map<Key, bool> found_users;
+  for (const StackPlace& entry : entries) {
+    const auto frame = frames.find({entry.process, entry.frame});
+    if (frame == frames.end()) continue;
+    const Key key{entry.process, entry.stack};
+    const auto [known, is_new] = by_stack_.try_emplace(key, frame->second.line);
+    bool& found = found_users[key];
+    if (found || (!is_new && frame->second.of_library)) continue;
+    found = !frame->second.of_library || which == LineOf::any_code;
+    known->second = frame->second.line;
+  }
+}
+
+std::uint32_t CodeLines::line_of(std::int64_t process, std::int64_t stack) const {
+  const auto found = by_stack_.find({process, stack});
+  return found == by_stack_.end() ? 0 : found->second;
+}
+
+void CodeLines::read_calls(store::Snapshot& snapshot, Sorted<Call>& calls,
+                           const std::function<void()>& check) const {
+  columns::Reader reader(
+      snapshot, {.table = "CALL_STACK", .columns = {"correlationId", "processId", "stack"}});
+  reader.read([&](const columns::Chunk& chunk) {
+    check();
+    for (std::size_t row = 0; row < chunk.rows(); ++row) {
+      if (chunk[0].is_null(row)) continue;
+      const std::uint32_t line =
+          line_of(columns::whole(chunk[1], row), columns::whole(chunk[2], row));
+      if (line != 0) calls.add({columns::whole(chunk[0], row), line});
+    }
+  });
+}
+
+}  // namespace gpuprof::compute

@@ -1,0 +1,262 @@
+"""--stacks=launches: the lines of Python that each CUDA call came from."""
+
+import collections
+import json
+import os
+import pathlib
+import sys
+import textwrap
+import unittest
+
+from fake_run import BUILD, FAKE, SANITIZED, FakeTest
+
+# Another interpreter: a command that runs one.
+PYTHON = os.environ.get("GPUPROF_TEST_PYTHON", sys.executable).split()
+
+BEGIN = """\
+import collections, ctypes, json, os, random, sys, threading, traceback
+
+cuda = ctypes.CDLL(sys.argv[1])
+cuda.fake_malloc.argtypes = [ctypes.c_uint64]
+cuda.fake_malloc.restype = ctypes.c_uint64
+cuda.fake_free.argtypes = cuda.fake_set.argtypes = [ctypes.c_uint64]
+cuda.fake_copy.argtypes = [ctypes.c_int, ctypes.c_uint64]
+cuda.fake_init()
+logs = collections.defaultdict(list)
+
+
+# What the interpreter itself says of the caller, innermost first; a call returns it for use as an
+# argument on the same line.
+def here(argument=1):
+    frames = traceback.walk_stack(sys._getframe(1))
+    stack = traceback.StackSummary.extract(frames, lookup_lines=False)
+    logs[threading.get_native_id()].append([(s.filename, s.name, s.lineno) for s in stack])
+    return argument
+
+
+def save():
+    with open(sys.argv[2], "w") as file:
+        json.dump({"process": os.getpid(), "logs": logs}, file)
+
+
+"""
+
+
+@unittest.skipIf(SANITIZED, "an interpreter without the sanitizer cannot load the collector")
+class LaunchStacks(FakeTest):
+    def record(self, text, check=0, options=()):
+        program = self.folder / "program.py"
+        program.write_text(BEGIN + textwrap.dedent(text))
+        self.log = self.folder / "log.json"
+        return self.profile(*PYTHON, program, FAKE / "libcuda.so.1", self.log,
+                            options=["--stacks=launches", *options], check=check)  # fmt: skip
+
+    def stacks(self):
+        """By process and thread the stacks of calls, in order; None: the call has no stack."""
+        database = self.database()
+        frames = {(p, f): (file, name, line) for p, f, file, name, line in database.rows(
+            "SELECT processId, frame, module, function, line FROM STACK_FRAME WHERE offset IS NULL")}  # fmt: skip
+        entries = collections.defaultdict(list)
+        for process, stack, frame in database.rows(
+            "SELECT processId, stack, frame FROM STACK_ENTRY ORDER BY position"
+        ):
+            entries[process, stack].append(frames[process, frame])
+        calls = {c: (p, s) for c, p, s in database.rows(
+            "SELECT correlationId, processId, stack FROM CALL_STACK")}  # fmt: skip
+        self.assertEqual(len(calls), database.one("SELECT count(*) FROM CALL_STACK"))
+        found = collections.defaultdict(list)
+        for process, thread, correlation in database.rows(
+            "SELECT processId, threadId, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME"
+            " ORDER BY start, correlationId"
+        ):
+            found[process, thread].append(
+                entries[calls[correlation]] if correlation in calls else None
+            )
+        return found
+
+    def compare(self, log=None):
+        """The recorded stacks with those that the program saw; returns how many."""
+        saw = json.loads((log or self.log).read_text())
+        found, compared = self.stacks(), 0
+        for thread, expected in saw["logs"].items():
+            there = found[saw["process"], int(thread)]
+            self.assertEqual(len(there), len(expected))
+            for calls, frames in zip(there, expected):
+                # A qualified name ends with the name.
+                short = [(file, name.split(".")[-1], line) for file, name, line in calls]
+                self.assertEqual(short, [tuple(frame) for frame in frames[:64]])
+            compared += len(expected)
+        return compared
+
+    def test_thousands_of_launches_at_random(self):
+        run = self.record("""\
+            def leaf(depth):
+                if depth % 2: cuda.fake_launch(b"a", here())
+                else: cuda.fake_launch(b"b", here()); cuda.fake_launch(b"c", here())
+
+            def recursive(depth):
+                if depth > 0 and random.random() < 0.9: recursive(depth - 1)
+                elif depth % 2: leaf(depth)
+                else: cuda.fake_driver_launch(b"d", 0); leaf(depth + 1)
+
+            def generator(depth):
+                for i in range(2):
+                    cuda.fake_launch(b"e", here())
+                    yield i
+                    recursive(depth)
+
+            class Model:
+                def __call__(self, depth):
+                    return [self.part(depth + i) for i in range(random.randrange(2))]
+
+                @property
+                def weights(self): cuda.fake_launch(b"f", here())
+
+                def part(self, depth):
+                    self.weights
+                    return sorted([2, 1], key=lambda each: leaf(depth + each) or 0)
+
+            def made():
+                # Code that is gone when the next one comes to its place.
+                lines = "\\n" * random.randrange(7)
+                text = lines + "cuda.fake_launch(b'g', here())"
+                exec(compile(text, f"made {random.randrange(10, 99)}", "exec"), globals())
+
+            model = Model()
+            ways = [leaf, recursive, lambda d: list(generator(d)), model, lambda d: made()]
+
+            def work(count):
+                while len(logs[threading.get_native_id()]) < count:
+                    random.choice(ways)(random.randrange(80) if random.random() < 0.1 else 3)
+
+            random.seed(7)
+            work(10000)
+            threads = [threading.Thread(target=work, args=(300,)) for _ in range(3)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+            save()
+            """)
+        self.assertNotIn("Python", run.stderr)
+        self.assertGreaterEqual(self.compare(), 10_900)
+        self.assertLess(self.database().one("SELECT count(DISTINCT stack) FROM CALL_STACK"), 5000)
+
+    def test_every_kind_of_call_and_what_has_none(self):
+        self.record(
+            """\
+            memory = cuda.fake_malloc(here(64))
+            cuda.fake_copy(1, here(64))
+            cuda.fake_set(here(64))
+            for _ in range(3): cuda.fake_synchronize(here())
+            cuda.fake_free(here(memory))
+            # A thread that no interpreter knows of.
+            libc, native = ctypes.CDLL(None), ctypes.c_ulong()
+            start = ctypes.cast(cuda.fake_set, ctypes.c_void_p)
+            libc.pthread_create(ctypes.byref(native), None, start, ctypes.c_void_p(64))
+            libc.pthread_join(native, None)
+            save()
+            """,
+            options=["--print-gpu-trace"],
+        )
+        self.assertEqual(self.compare(), 7)
+        others = [s for (_, thread), s in self.stacks().items()
+                  if str(thread) not in json.loads(self.log.read_text())["logs"]]  # fmt: skip
+        self.assertEqual(others, [[None]])
+
+    def test_without_rows_of_calls_the_work_has_its_stack(self):
+        self.record("for i in range(5): cuda.fake_launch(b'a', 1)\n", options=["--trace", "gpu"])
+        line = BEGIN.count("\n") + 1
+        self.assertEqual(
+            self.database().rows(
+                "SELECT s.line, count(*) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k"
+                " JOIN call_stacks AS s ON s.correlation_id = k.correlationId GROUP BY 1"
+            ),
+            [(line, 5)],
+        )
+
+    def test_a_killed_program_keeps_its_stacks(self):
+        self.record(
+            """\
+            def work():
+                for _ in range(200): cuda.fake_launch(b"a", here())
+                cuda.fake_set(here(64))
+            work()
+            save()
+            os.kill(os.getpid(), 9)
+            """,
+            check=None,
+            options=["--flush-period", "60000"],
+        )
+        saw = json.loads(self.log.read_text())
+        [(expected, count)] = collections.Counter(map(str, *saw["logs"].values())).most_common(1)
+        found = self.stacks()[saw["process"], saw["process"]]
+        self.assertEqual((len(found), count), (201, 200))
+        self.assertEqual([[file, name, line] for file, name, line in found[0]],
+                         [list(frame) for frame in eval(expected)])  # fmt: skip
+        self.assertNotIn(None, found)
+
+    def test_processes_have_stacks_of_their_own(self):
+        program = """\
+            import subprocess
+            if os.fork() == 0:
+                cuda.fake_set(64)  # CUDA does not survive a fork, and nor does the trace
+                os._exit(0)
+            os.wait()
+            def work():
+                for i in range(50): cuda.fake_launch(b"a", here())
+            {more}
+            work()
+            save()
+            if len(sys.argv) == 3:
+                subprocess.run([sys.executable, *sys.argv, "more"])
+            """
+        program = program.replace("{more}", "if len(sys.argv) > 3: sys.argv[2] += '2'; work()")
+        self.record(program)
+        self.assertEqual(self.compare(), 50)
+        self.assertEqual(self.compare(pathlib.Path(str(self.log) + "2")), 100)
+
+    def test_both_kinds_of_stacks(self):
+        self.record(
+            """\
+            memory = cuda.fake_malloc(64)
+            cuda.fake_launch(b"a", 1)
+            cuda.fake_free(memory)
+            """,
+            options=["--stacks"],
+        )
+        first = BEGIN.count("\n") + 1
+        database = self.database()
+        lines = database.rows(
+            "SELECT a.name, max(s.line), max(s.offset IS NOT NULL), count(DISTINCT s.stack)"
+            " FROM api_calls AS a JOIN call_stacks AS s USING (correlation_id)"
+            " WHERE a.domain = 'runtime' GROUP BY a.start ORDER BY a.start"
+        )
+        # Calls for memory have the native functions too, others only Python's.
+        self.assertEqual(
+            lines[:2], [("cudaMalloc", first, 1, 1), ("cudaLaunchKernel", first + 1, 0, 1)]
+        )
+
+
+@unittest.skipUnless((BUILD / "tests" / "fake" / "lying_python").exists(), "it is not built")
+class OtherPythons(FakeTest):
+    def test_memory_that_lies_hurts_nobody(self):
+        for seed in range(2):
+            run = self.profile("lying_python", str(seed), options=["--stacks=launches"], check=0)
+            self.assertNotIn("Python", run.stderr)
+            database = self.database()
+            self.assertEqual(
+                database.one("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), 10_000
+            )
+            # Of some lies the names were read.
+            self.assertGreater(database.one("SELECT count(*) FROM STACK_FRAME"), 100)
+            self.output.unlink()
+
+    def test_one_that_is_not_known_is_reported_once(self):
+        run = self.profile("other_python", options=["--stacks=launches"], check=0)
+        [line] = [line for line in run.stderr.splitlines() if "Python" in line]
+        self.assertIn("calls have no lines of Python: the layout of Python 3.99.0 is not known, "
+                      "only those of 3.11 to 3.15", line)  # fmt: skip
+        self.assertEqual(self.database().one("SELECT count(*) FROM CALL_STACK"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
