@@ -381,7 +381,8 @@ def tables(simulation):
             found["collectives"].append({
                 "rank": number, "start": local(kernel[1]), "end": local(kernel[2]), "step": step,
                 "communicator": name, "is_named": plan.named, "place": place, "operation": kernel[0],
-                "bytes": call[1][1] if plan.named else None})  # fmt: skip
+                "bytes": call[1][1] if plan.named else None,
+                "sent": None, "received": None})  # fmt: skip
         for step, ((begin, _), end) in enumerate(zip(steps, ends)):
             found["steps"].append(
                 {"rank": number, "step": step, "start": local(begin), "end": local(end)}

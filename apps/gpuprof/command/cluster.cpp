@@ -1,5 +1,7 @@
 // gpuprof cluster: many profiles as one store. The Python package does it, with pyarrow, DuckDB and
 // Dask.
+#include "apps/gpuprof/command/cluster.hpp"
+
 #include <signal.h>
 #include <unistd.h>
 
@@ -21,7 +23,8 @@ constexpr const char* start =
     "import sys; f = sys.argv.pop(1); sys.path[:1] = [] if f in sys.path else [f]; "
     "from gpuprof_cuda._cluster.command import main; sys.exit(main())";
 
-// Replaces this process, so that signals and the exit code are Python's. Returns only by an Error.
+}  // namespace
+
 int run_cluster(const std::vector<std::string>& words) {
   const std::filesystem::path packages = python_packages();
   std::error_code error;
@@ -42,11 +45,14 @@ int run_cluster(const std::vector<std::string>& words) {
       std::string(how_to_get), ExitCode::internal);
 }
 
-}  // namespace
+bool is_store(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(std::filesystem::path(path) / "store.json", ignored);
+}
 
 extern const Subcommand cluster_command{
     .name = "cluster",
-    .usage = "build|report ...",
+    .usage = "build|report|view ...",
     .help = "Read the profiles of many ranks as one: who is late, and why",
     .rare = true,
     .declare = [](Grammar& grammar) -> std::function<int()> {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/gpuprof/command/cluster.hpp"
 #include "apps/gpuprof/command/with_profile.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
@@ -93,7 +94,19 @@ void show_live(const ViewArguments& arguments, Progress& progress,
          [&](const view::Request& request) { return run(request); });
 }
 
+// All ranks of a store. Returns only by an Error.
+int show_store(const ViewArguments& arguments) {
+  if (arguments.live || arguments.end_with_parent || !arguments.other.empty()) {
+    throw Error("a store of many ranks is shown alone", "gpuprof view STORE", ExitCode::bad_option);
+  }
+  std::vector<std::string> words{"view", arguments.file};
+  if (arguments.port != 0) words.insert(words.end(), {"--port", std::to_string(arguments.port)});
+  if (arguments.no_browser) words.emplace_back("--no-browser");
+  return run_cluster(words);
+}
+
 int serve(ViewArguments& arguments) {
+  if (is_store(arguments.file)) return show_store(arguments);
   if (arguments.live && !arguments.other.empty()) {
     throw Error("--live shows one run", "leave the other file out", ExitCode::bad_option);
   }
@@ -114,7 +127,8 @@ int serve(ViewArguments& arguments) {
 
 void declare_view(Grammar& grammar, ViewArguments& arguments) {
   grammar.take_file("file", arguments.file,
-                    "A profile, also one that is being written or is damaged");
+                    "A profile, also one that is being written or is damaged, or a store of many "
+                    "ranks");
   grammar.take("other", &arguments.other, "Another profile, to be shown below and compared with it",
                "OTHER");
   grammar.take("--live", &arguments.live,

@@ -1,4 +1,4 @@
-"""The command line: gpuprof cluster build, gpuprof cluster report."""
+"""The command line: gpuprof cluster build, report and view."""
 
 from __future__ import annotations
 
@@ -90,6 +90,14 @@ def _report(options: argparse.Namespace) -> int:
     return 0
 
 
+def _view(options: argparse.Namespace) -> int:
+    from . import view
+    from .store import Store
+
+    view.serve(Store(options.store), options.port, not options.no_browser)
+    return 0
+
+
 class _Formatter(argparse.HelpFormatter):
     """Options as the other commands print them: -o,--output STORE."""
 
@@ -123,12 +131,19 @@ def _number(text: str) -> int:
     return number
 
 
+def _port(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= 65535:
+        raise ValueError
+    return number
+
+
 def parser() -> argparse.ArgumentParser:
     top = _Parser(
         prog="gpuprof cluster",
         description="Read the profiles of many ranks as one: who is late, and why. docs/cluster.md says more.",
     )
-    commands = top.add_subparsers(dest="command", required=True, metavar="build|report",
+    commands = top.add_subparsers(dest="command", required=True, metavar="build|report|view",
                                   parser_class=_Parser)  # fmt: skip
     build = commands.add_parser(
         "build",
@@ -146,6 +161,17 @@ def parser() -> argparse.ArgumentParser:
     where.add_argument("--dask", metavar="ADDRESS",
                        help="read them on the workers of this Dask scheduler, which see the same files")  # fmt: skip
     build.set_defaults(run=_build)
+    view = commands.add_parser(
+        "view",
+        help="all ranks in a browser",
+        description="Shows all ranks of a store in a browser: a row for each rank, a column for each step, the "
+        "account as color. A click opens the records of the rank. gpuprof view STORE is the same.",
+    )
+    view.add_argument("store", metavar="STORE", help="a folder that gpuprof cluster build wrote")
+    view.add_argument("--port", type=_port, default=0, metavar="N",
+                      help="port of 127.0.0.1; one that is free unless given")  # fmt: skip
+    view.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    view.set_defaults(run=_view)
     report = commands.add_parser(
         "report",
         help="who is late, and why; where the steps of all ranks went",
@@ -162,7 +188,7 @@ def parser() -> argparse.ArgumentParser:
     report.add_argument("--jobs", type=_number, default=len(os.sched_getaffinity(0)), metavar="N",
                         help="how many threads read (one for each processor)")  # fmt: skip
     report.set_defaults(run=_report)
-    top.parts += [build, report]
+    top.parts += [build, report, view]
     return top
 
 

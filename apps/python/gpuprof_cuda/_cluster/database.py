@@ -23,6 +23,7 @@ def connect(store: Store, threads: int = 0) -> Any:
     manifests = store.manifests()
     connection = duckdb.connect(config={"threads": threads} if threads else {})
     connection.execute("SET preserve_insertion_order = false")
+    connection.execute("SET enable_progress_bar = false")
     spilled = os.path.join(tempfile.gettempdir(), f"gpuprof-cluster-{os.getpid()}")
     connection.execute(f"SET temp_directory = {_quoted(spilled)}")
     for kind, schema in KINDS.items():

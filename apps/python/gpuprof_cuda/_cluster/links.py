@@ -18,11 +18,11 @@ CREATE TEMP TABLE operations AS
 WITH transfers AS (
   SELECT communicator, step, place, min(operation) AS operation, max(bytes) AS bytes, count(*) AS ranks,
          min("end" - start) AS transfer
-  FROM matched ANTI JOIN not_one USING (communicator) GROUP BY 1, 2, 3),
+  FROM matched ANTI JOIN not_one USING (communicator) SEMI JOIN compared_steps USING (step) GROUP BY 1, 2, 3),
 skews AS (
   SELECT communicator, step, place, max(start) - min(start) AS skew, max(error) AS error,
          first(rank ORDER BY start DESC, rank) AS last_rank, max(start) - max(start, 2)[2] AS last_by
-  FROM arrivals GROUP BY 1, 2, 3)
+  FROM arrivals SEMI JOIN compared_steps USING (step) GROUP BY 1, 2, 3)
 SELECT t.*, s.skew, s.error, s.last_rank, s.last_by
 FROM transfers AS t LEFT JOIN skews AS s USING (communicator, step, place);
 """
@@ -103,6 +103,32 @@ def slow_links(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 slow.append({**each, "usual_ns": usual, "of": len(group),
                              "cost_ns": round(more * each["calls_per_step"])})  # fmt: skip
     return sorted(slow, key=lambda each: (-each["cost_ns"], each["communicator"]))
+
+
+def pipeline_waits(connection: Any, steps: int) -> list[dict[str, Any]]:
+    """Of communicators whose kernels either send or receive: how long each rank waits in them in a step, in ns. A
+    transfer takes what the shortest of as many bytes takes; the rest is waiting."""
+    rows = connection.execute(
+        """
+        WITH each AS (
+          SELECT communicator, rank, "end" - start AS ns, min("end" - start) OVER (PARTITION BY communicator, sent,
+                 received) AS transfer, sent > 0 AND received > 0 AS is_exchange
+          FROM collectives SEMI JOIN compared_steps USING (step) WHERE sent IS NOT NULL)
+        SELECT communicator, rank, sum(ns - transfer)::BIGINT / $1, count(*) / $1
+        FROM each ANTI JOIN (SELECT communicator FROM each WHERE is_exchange) USING (communicator)
+        GROUP BY 1, 2 ORDER BY 1, 2
+        """,
+        [max(1, steps)],
+    ).fetchall()
+    found: dict[str, dict[str, Any]] = {}
+    for communicator, rank, wait, transfers in rows:
+        each = found.setdefault(
+            communicator, {"communicator": communicator, "ranks": [], "wait_ns": [], "transfers": 0}
+        )
+        each["ranks"].append(rank)
+        each["wait_ns"].append(round(wait))
+        each["transfers"] = max(each["transfers"], round(transfers, 2))
+    return [each for each in found.values() if len(each["ranks"]) > 1]
 
 
 def last_shares(connection: Any) -> dict[int, float]:

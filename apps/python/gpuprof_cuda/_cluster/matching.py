@@ -35,9 +35,35 @@ WHERE c.place IS NOT NULL AND m.ranks > 1;
 """
 
 
-def match(connection: Any) -> None:
-    """Makes the temporary tables members, common_steps, wrong and matched."""
+_FEW_STEPS = 3  # as libprof/read/steps_window.cpp judges steps
+
+
+def warm_up(times: list[int]) -> int:
+    """How many steps at the begin are not like those after them: the first, and those that follow it and take
+    more than half as long again as the middle one."""
+    if len(times) <= _FEW_STEPS:
+        return 1 if len(times) == _FEW_STEPS else 0
+    middle = sorted(times)[len(times) // 2]
+    count = 1
+    while count < len(times) // 2 and 2 * times[count] > 3 * middle:
+        count += 1
+    return count
+
+
+def match(connection: Any) -> int:
+    """Makes the temporary tables members, common_steps, wrong and matched, and compared_steps: common steps
+    without those in which the program warmed up. Returns how many these are."""
     connection.execute(_TABLES)
+    steps = connection.execute(
+        'SELECT step, max("end" - start) FROM steps SEMI JOIN common_steps USING (step) '
+        "GROUP BY 1 ORDER BY 1"
+    ).fetchall()
+    count = warm_up([time or 0 for _, time in steps])
+    connection.execute(
+        "CREATE TEMP TABLE compared_steps AS SELECT step FROM common_steps ORDER BY step OFFSET ?",
+        [count],
+    )
+    return count
 
 
 def mismatches(connection: Any) -> tuple[list[dict[str, Any]], int]:

@@ -43,6 +43,48 @@ def _payloads(run: Run) -> dict[int, dict[str, Any]]:
     return found
 
 
+# Ranges of sends and receives, and those that end groups of them and launch their kernel.
+_TRANSFERS = """
+SELECT r._id_ AS id, r.processId AS process, r.start AS start, n.value AS name
+FROM NVTX_RANGE AS r
+JOIN StringTable AS d ON d._id_ = r.domain
+JOIN StringTable AS n ON n._id_ = r.name
+WHERE d.value = 'NCCL' AND n.value IN ('ncclSend', 'ncclRecv', 'ncclGroupEnd') ORDER BY r.start, r._id_
+"""
+
+
+class _Transfers:
+    """What the sends and receives before each launch of a kernel carry, in bytes."""
+
+    def __init__(self, run: Run, payloads: dict[int, dict[str, Any]]) -> None:
+        self._before: dict[
+            int, tuple[int, int]
+        ] = {}  # by range: sent and received until it was opened
+        self._done: dict[int, tuple[int, int]] = {}  # by process: until its last kernel
+        sums: dict[int, tuple[int, int]] = {}
+        try:
+            ranges = list(run.sql(_TRANSFERS).dicts())
+        except QuestionError:  # a file without these tables
+            ranges = []
+        for row in ranges:
+            sent, received = sums.get(row["process"], (0, 0))
+            size = payloads.get(row["id"], {}).get(_BYTES) or 0
+            if row["name"] == "ncclSend":
+                sent += size
+            elif row["name"] == "ncclRecv":
+                received += size
+            self._before[row["id"]] = sums[row["process"]] = (sent, received)
+
+    def of(self, process: int, launched_in: int | None) -> tuple[int | None, int | None]:
+        """Of the next kernel of the process, which was launched in that range: sent and received."""
+        if launched_in is None or launched_in not in self._before:
+            return None, None
+        now, done = self._before[launched_in], self._done.get(process, (0, 0))
+        self._done[process] = now
+        sent, received = now[0] - done[0], now[1] - done[1]
+        return (sent, received) if sent >= 0 and received >= 0 and sent + received else (None, None)
+
+
 def rank_of_communicators(run: Run) -> tuple[int, int] | None:
     """The rank that the process has in its largest communicator, and how many that one has."""
     largest = None
@@ -68,6 +110,7 @@ def collectives(
     is_one = np.array([text.startswith(COMMUNICATION) for text in texts] or [False])
     chosen = np.flatnonzero(is_one[name.indices.fill_null(0).to_numpy(zero_copy_only=False)])
     payloads = _payloads(run) if len(chosen) else {}
+    transfers = _Transfers(run, payloads)
     rows = kernels.take(pa.array(chosen)).select(
         ["start", "duration", "name", "range_id", "process_id", "device_id", "stream_id"]).to_pylist()  # fmt: skip
     steps = np.ma.asarray(steps)[chosen].tolist()
@@ -80,7 +123,7 @@ def collectives(
     order: dict[tuple[int, int], int] = {}
     places: dict[tuple[Any, str], int] = {}
     found: dict[str, Any] = {key: [] for key in (
-        "start", "end", "step", "communicator", "is_named", "place", "operation", "bytes",
+        "start", "end", "step", "communicator", "is_named", "place", "operation", "bytes", "sent", "received",
         "device_id", "stream_id")}  # fmt: skip
     for row, step, payload in zip(rows, steps, names):
         stream = (row["process_id"], row["stream_id"])
@@ -105,7 +148,12 @@ def collectives(
         found["is_named"].append(number is not None)
         found["place"].append(place)
         found["operation"].append(operation)
+        sent, received = None, None
+        if place is None:
+            sent, received = transfers.of(row["process_id"], row["range_id"])
         found["bytes"].append(payload.get(_BYTES))
+        found["sent"].append(sent)
+        found["received"].append(received)
         found["device_id"].append(row["device_id"])
         found["stream_id"].append(row["stream_id"])
     return found

@@ -184,6 +184,7 @@ class RankPart:
 
     def _rollups(self, calls: Columns) -> Columns:
         connection = duckdb.connect(config={"threads": 1})
+        connection.execute("SET enable_progress_bar = false")
         columns = "count(*), sum(duration)::BIGINT, min(duration), quantile_disc(duration, 0.5), quantile_disc(duration, 0.99), max(duration)"
         parts = []
         for work, kind in (("kernel", "kernels"), ("copy", "copies"), ("set", "sets")):

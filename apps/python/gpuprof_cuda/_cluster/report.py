@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import clocks, links, matching, stragglers
+from . import clocks, links, matching, picture, stragglers
 from .database import connect
 from .words import is_are, ns, numbered
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .store import Store
 
 VERSION = 1  # of the JSON
-_MOST_COLUMNS = 200  # of the heat map
+_BUBBLE = 0.05  # of a step; stages that wait for less are not named
 
 
 def read(store: Store, threads: int = 0) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def _read(connection: Any) -> dict[str, Any]:
             f"SELECT {', '.join(names)} FROM ranks ORDER BY rank"
         ).fetchall()
     ]
-    matching.match(connection)
+    warm_up = matching.match(connection)
     wrong, wrong_count = matching.mismatches(connection)
     hosts = clocks.align(connection)
     causality = clocks.apply(connection, hosts)
@@ -45,7 +45,7 @@ def _read(connection: Any) -> dict[str, Any]:
     report: dict[str, Any] = {
         "version": VERSION,
         "ranks": ranks,
-        "steps": {"compared": len(accounts.steps), "first": accounts.steps[0] if accounts.steps else None,
+        "steps": {"compared": len(accounts.steps), "warm_up": warm_up, "first": accounts.steps[0] if accounts.steps else None,
                   "last": accounts.steps[-1] if accounts.steps else None,
                   "step_ns": round(late.usual_step)},
         "clocks": _clocks(hosts, causality),
@@ -59,6 +59,7 @@ def _read(connection: Any) -> dict[str, Any]:
     found = [*_missing(ranks), *_mismatched(wrong, wrong_count), *_jumps(connection, hosts)]
     found += _slow(used)
     found += _late(connection, accounts, late, hosts)
+    found += _bubbles(links.pipeline_waits(connection, len(accounts.steps)), late)
     found += _losses(ranks)
     report["findings"] = found
     return report
@@ -88,9 +89,9 @@ def _account(connection: Any, accounts: stragglers.Accounts) -> list[dict[str, A
     rows = connection.execute(
         """
         WITH each AS (
-          SELECT rank, class, sum(ns) AS ns FROM account SEMI JOIN common_steps USING (step) GROUP BY 1, 2),
+          SELECT rank, class, sum(ns) AS ns FROM account SEMI JOIN compared_steps USING (step) GROUP BY 1, 2),
         devices AS (
-          SELECT rank, count(DISTINCT device_id) AS n FROM account SEMI JOIN common_steps USING (step) GROUP BY 1)
+          SELECT rank, count(DISTINCT device_id) AS n FROM account SEMI JOIN compared_steps USING (step) GROUP BY 1)
         SELECT class, sum(ns / n ORDER BY rank), max(ns / n), first(rank ORDER BY ns / n DESC, rank) FROM each JOIN devices USING (rank)
         GROUP BY 1 ORDER BY 2 DESC, 1
         """
@@ -103,8 +104,7 @@ def _account(connection: Any, accounts: stragglers.Accounts) -> list[dict[str, A
 
 def _heat(accounts: stragglers.Accounts, late: stragglers.Lateness) -> dict[str, Any]:
     """Lateness by rank and step, ns; of long runs the mean of neighbouring steps."""
-    count = min(_MOST_COLUMNS, len(accounts.steps))
-    edges = [len(accounts.steps) * i // max(1, count) for i in range(count + 1)]
+    edges = picture.edges(len(accounts.steps))
     return {
         "steps": [accounts.steps[edge] for edge in edges[:-1]],
         "ranks": accounts.ranks,
@@ -202,6 +202,25 @@ def _slow(used: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
+def _bubbles(waits: list[dict[str, Any]], late: stragglers.Lateness) -> list[dict[str, Any]]:
+    """Of pipelines, in which stages wait for each other."""
+    found = []
+    for each in waits:
+        cost = sum(each["wait_ns"]) / len(each["ranks"])
+        share = cost / late.usual_step if late.usual_step else 0.0
+        if share < _BUBBLE:
+            continue
+        waiting = ", ".join(f"rank {rank} {wait / late.usual_step:.1%}"
+                            for rank, wait in list(zip(each["ranks"], each["wait_ns"]))[:8])  # fmt: skip
+        text = (f"the stages of a pipeline ({numbered('rank', each['ranks'])}) wait for each other for {ns(cost)} of a "
+                f"step ({share:.1%}) in {each['transfers']:g} sends and receives: {waiting}; cause: bubbles, which more "
+                "microbatches shorten")  # fmt: skip
+        found.append(_finding("bubbles", each["ranks"], cost, text, cause="bubbles", share=round(share, 4),
+                              communicator=each["communicator"], transfers=each["transfers"],
+                              wait_ns=each["wait_ns"]))  # fmt: skip
+    return found
+
+
 def _late(
     connection: Any,
     accounts: stragglers.Accounts,
@@ -209,18 +228,20 @@ def _late(
     hosts: list[clocks.Host],
 ) -> list[dict[str, Any]]:
     slow = stragglers.late_ranks(late)
-    pauses = stragglers.pauses(late, set(slow))
-    if stragglers.is_rotating([*pauses], len(accounts.ranks)):
+    size = (len(accounts.ranks), len(accounts.steps))
+    pauses = stragglers.pauses(accounts, late, set(slow))
+    if stragglers.is_rotating(pauses, *size):
         slow = {}
-        pauses = stragglers.pauses(late, set())
+        pauses = stragglers.pauses(accounts, late, set())
     last = links.last_shares(connection)
     normal = [row for row in range(len(accounts.ranks)) if row not in slow]
     found = []
     for rows in _groups(accounts, slow, hosts):
         part = slow[rows[0]]
-        cause = stragglers.cause_of(connection, accounts, rows[0], part, normal)
+        others = normal or [row for row in range(len(accounts.ranks)) if row not in rows]
+        cause = stragglers.cause_of(connection, accounts, rows[0], part, others)
         found.append(_straggler(connection, accounts, late, rows, part, cause, last, hosts))
-    if stragglers.is_rotating(pauses, len(accounts.ranks)):
+    if stragglers.is_rotating(pauses, *size):
         found.append(_rotating(connection, accounts, late, pauses))
     return sorted(found, key=lambda each: (-each["cost_ns"], each["ranks"]))
 
@@ -244,7 +265,7 @@ def _straggler(
     cause: stragglers.Cause, last: dict[int, float], hosts: list[clocks.Host],
 ) -> dict[str, Any]:  # fmt: skip
     ranks = [accounts.ranks[row] for row in rows]
-    cost = float(np.mean(stragglers.cost(connection, accounts, rows)))
+    cost = float(np.mean(stragglers.cost(connection, accounts, rows)[part]))
     by = float(np.mean(late.excess[rows, part]))
     share = cost / late.usual_step if late.usual_step else 0.0
     first, final = accounts.steps[part][0], accounts.steps[part][-1]
@@ -285,12 +306,15 @@ def _cause_text(cause: stragglers.Cause) -> str:
         )
         return (f"host: its GPU is idle for {ns(its['idle_ns'])} longer, {part} with the host in {where} "
                 f"({ns(mine)} per step, others {ns(others)})")  # fmt: skip
-    if cause.name in ("kernels", "throttling"):
+    if cause.name in ("kernels", "throttling", "experts"):
         text = f"{cause.name}: its kernels take {its.get('kernels_ratio', 0):.3f} times as long"
         if its.get("alike", 0) >= 0.8:
             text += ", all alike"
         elif "kernel" in its:
             text += f", most of all {its['kernel']} ({its['kernel_ratio']:.2f} times)"
+        if cause.name == "experts":
+            text += (f"; it receives {its['received'] / its['received_by_others']:.2f} times as many bytes from the "
+                     "others in each step as they do")  # fmt: skip
         if "clock_mhz" in its:
             text += f"; clock {its['clock_mhz']} MHz, others {its['clock_mhz_of_others']} MHz"
         return text

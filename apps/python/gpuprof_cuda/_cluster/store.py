@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-FORMAT = 1
+FORMAT = 2
 ROWS_PER_GROUP = 122_880
 
 _WORK = [
@@ -91,6 +91,8 @@ KINDS: dict[str, Any] = {
             ("place", pa.int64()),  # in the step and the communicator, from 0; NULL: point to point
             ("operation", pa.string()),
             ("bytes", pa.int64()),
+            ("sent", pa.int64()),  # bytes, point to point; NULL: not known
+            ("received", pa.int64()),
             ("device_id", pa.int32()),
             ("stream_id", pa.int64()),
         ],

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LEAST_SHARE = 0.01  # of a step: a rank that is later than others by less is not named
 _EXPLAINS = 0.6  # of what it is later by; a cause that explains less is not claimed
 _PAUSE = 0.05  # of a step
+_MORE = 1.2  # times the bytes of others
 _WINDOWS = 4  # parts of the run in which a rank may be late
 _CLASSES = ("compute", "communication", "copy", "idle")
 
@@ -41,7 +42,7 @@ class Accounts:
 
 
 def read_accounts(connection: Any) -> Accounts:
-    """Of a rank with several devices, the mean of them. Needs the table common_steps."""
+    """Of a rank with several devices, the mean of them. Needs the table compared_steps."""
     columns = connection.execute(
         """
         SELECT rank, step,
@@ -50,7 +51,7 @@ def read_accounts(connection: Any) -> Accounts:
                sum(ns) FILTER (class IN ('copy', 'set')) AS copy,
                sum(ns) FILTER (class NOT IN ('compute', 'communication', 'copy', 'set')) AS idle,
                count(DISTINCT device_id) AS devices
-        FROM account SEMI JOIN common_steps USING (step) GROUP BY 1, 2
+        FROM account SEMI JOIN compared_steps USING (step) GROUP BY 1, 2
         """
     ).fetchall()
     ranks = sorted({row[0] for row in columns})
@@ -119,26 +120,30 @@ def late_ranks(late: Lateness) -> dict[int, slice]:
     if len(late.excess) < 2 or not late.excess.shape[1]:
         return found
     for window in _windows(late.excess.shape[1]):
-        typical = np.quantile(late.excess[:, window], 0.25, axis=1)
+        typical, most = np.quantile(late.excess[:, window], (0.25, 0.75), axis=1)
         spread = float(_usual(np.abs(np.median(late.excess[:, window], axis=1))))
         least = max(LEAST_SHARE * late.usual_step, 3 * spread if len(late.excess) > 2 else 0.0)
-        for row in np.flatnonzero(typical > least):
+        # What varies by more than that from step to step is noise of the host.
+        for row in np.flatnonzero((typical > least) & (typical > most - typical)):
             first = found[row].start if row in found else window.start
             found[int(row)] = slice(first, window.stop)
     return found
 
 
-def pauses(late: Lateness, persistent: set[int]) -> list[tuple[int, int]]:
-    """(row, column) of long waits for ranks that are not late all the time."""
-    long = late.excess > _PAUSE * late.usual_step
+def pauses(accounts: Accounts, late: Lateness, persistent: set[int]) -> list[tuple[int, int]]:
+    """(row, column) of long waits for ranks that are not late all the time, and are idle meanwhile: kernels that
+    take longer may be those of a rank that waits, with which NCCL's kernel shares the GPU."""
+    idle = accounts.time["idle"]
+    more_idle = idle - _usual(idle) if idle.size else idle
+    long = (late.excess > _PAUSE * late.usual_step) & (more_idle > _EXPLAINS * late.excess)
     return [
         (int(row), int(column)) for row, column in zip(*np.nonzero(long)) if row not in persistent
     ]
 
 
-def is_rotating(found: list[tuple[int, int]], ranks: int) -> bool:
-    """Pauses of several ranks, of which none has most."""
-    if len(found) < 3:
+def is_rotating(found: list[tuple[int, int]], ranks: int, steps: int) -> bool:
+    """Pauses of several ranks, of which none has most, in one of twenty steps at least."""
+    if len({column for _, column in found}) < max(3, steps / 20):
         return False
     rows = [row for row, _ in found]
     most = max(rows.count(row) for row in set(rows))
@@ -147,7 +152,7 @@ def is_rotating(found: list[tuple[int, int]], ranks: int) -> bool:
 
 @dataclasses.dataclass
 class Cause:
-    name: str  # host, kernels, throttling, copies, unknown
+    name: str  # host, kernels, experts, throttling, copies, unknown
     evidence: dict[str, Any]
 
 
@@ -176,7 +181,10 @@ def cause_of(
         return Cause("copies", evidence)
     evidence.update(_kernel_evidence(connection, rank, peers, steps))
     evidence.update(_clock_evidence(connection, rank, peers, steps))
-    return Cause("throttling" if _is_throttled(evidence, part) else "kernels", evidence)
+    if _is_throttled(evidence, part):
+        return Cause("throttling", evidence)
+    evidence.update(_exchange_evidence(connection, rank, peers, steps))
+    return Cause("experts" if "received" in evidence else "kernels", evidence)
 
 
 def _host_evidence(
@@ -237,6 +245,23 @@ def _kernel_evidence(
     slowest = max(rows, key=lambda row: (row[1] * (1 - 1 / row[2]), row[0]))
     return {"kernels_ratio": round(whole, 4), "alike": round(alike, 3), "kernel": slowest[0],
             "kernel_ratio": round(slowest[2], 4)}  # fmt: skip
+
+
+def _exchange_evidence(
+    connection: Any, rank: int, peers: list[int], steps: list[int]
+) -> dict[str, Any]:
+    """What it receives in exchanges of all with all, in bytes per step, if that is more than others: a rank
+    with more to do than they have. In these a kernel both sends and receives, unlike in pipelines."""
+    mine, others = connection.execute(
+        """
+        SELECT sum(received) FILTER (rank = $1) / $3, sum(received) FILTER (rank <> $1) / $3 / $6 FROM collectives
+        WHERE sent > 0 AND received > 0 AND step BETWEEN $4 AND $5 AND (rank = $1 OR list_contains($2, rank))
+        """,
+        [rank, peers, len(steps), steps[0], steps[-1], len(peers)],
+    ).fetchone()
+    if not mine or not others or mine < _MORE * others:
+        return {}
+    return {"received": round(mine), "received_by_others": round(others)}
 
 
 def _clock_evidence(

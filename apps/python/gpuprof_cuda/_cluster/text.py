@@ -18,7 +18,10 @@ def words(report: dict[str, Any]) -> list[str]:
     steps = report["steps"]
     hosts = report["clocks"]["hosts"]
     count = f"{len(hosts)} host{'s' * (len(hosts) != 1)}"
-    lines = [f"{len(ranks)} ranks on {count}; {steps['compared']} steps that all of them recorded"
+    without = {0: "", 1: " without the first"}.get(
+        steps["warm_up"], f" without the first {steps['warm_up']}"
+    )
+    lines = [f"{len(ranks)} ranks on {count}; {steps['compared']} steps that all of them recorded{without}"
              + (f", {ns(steps['step_ns'])} each" if steps["compared"] else "")]  # fmt: skip
     if len(hosts) > 1:
         its = report["clocks"]

@@ -1,0 +1,266 @@
+"""gpuprof cluster on recordings of two GPUs: what it finds, how well it aligns clocks, and how it shows ranks.
+
+Skipped without the packages that scripts/setup --tests puts into .tools/frames and .tools/duckdb."""
+# ctest-labels: plain
+# ctest-cost: 6
+
+import http.client
+import os
+import pathlib
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import unittest
+
+BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", ""))
+SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
+GPUPROF = os.environ.get("GPUPROF", "")
+TOOLS = [SOURCE / ".tools" / "frames", SOURCE / ".tools" / "duckdb"]
+KIND = "CUPTI_ACTIVITY_KIND_"
+
+sys.path[:0] = [str(BUILD / "share" / "gpuprof" / "python"), *map(str, TOOLS)]
+THERE = all((folder / "unpacked").exists() for folder in TOOLS)
+if THERE:
+    import json
+
+    import numpy as np
+    from gpuprof_cuda._cluster import clocks, database, matching, report, store, tasks, view
+
+PATH = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, TOOLS))}
+
+
+def gpuprof(*words):
+    subprocess.run([GPUPROF, *map(str, words)], check=True, timeout=120)
+
+
+def move_clock(path, offset, drift):
+    """As if another machine had recorded it, whose clock is ahead and faster. Returns what was at which time."""
+    columns = {"CONCURRENT_KERNEL": ("start", "end", "completed"), "MEMCPY": ("start", "end"),
+               "MEMSET": ("start", "end"), "RUNTIME": ("start", "end"), "DRIVER": ("start", "end"),
+               "MARKER": ("timestamp",)}  # fmt: skip
+    starts = f"SELECT start FROM {KIND}CONCURRENT_KERNEL ORDER BY correlationId"
+    database = sqlite3.connect(path)
+    with database:
+        true = np.array([row[0] for row in database.execute(starts)])
+        (begin,) = database.execute(f"SELECT min(start) FROM {KIND}RUNTIME").fetchone()
+        for kind, times in columns.items():
+            changes = ", ".join(f"[{name}] = [{name}] + {offset} + CAST(([{name}] - {begin}) * {drift} AS INT)"
+                                for name in times)  # fmt: skip
+            database.execute(f"UPDATE {KIND}{kind} SET {changes}")
+        moved = np.array([row[0] for row in database.execute(starts)])
+        for table in ("NVTX_RANGE", "NVTX_PAYLOAD"):
+            database.execute(f"DELETE FROM {table}")
+        for key, value in (
+            ("boot_id", "two"),
+            ("host_name", "node2"),
+            ("finished", 0),
+            ("not_computed", "all"),
+        ):
+            database.execute("INSERT OR REPLACE INTO RUN VALUES(?, ?)", (key, value))
+    database.close()
+    gpuprof("finish", "-q", path)
+    return true, moved
+
+
+@unittest.skipUnless(GPUPROF and THERE, "GPUPROF is not set, or .tools has no frames and DuckDB")
+class Pairs(unittest.TestCase):
+    """Recordings of two ranks, by name: examples/ranks.py on two H100."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="cluster-real-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        with tarfile.open(SOURCE / "tests/captures/ranks/pairs.tar.xz") as packed:
+            packed.extractall(cls.folder, filter="data")
+
+    @classmethod
+    def profiles(cls, name):
+        made = [cls.folder / f"{name}{rank}.sqlite" for rank in range(2)]
+        for rank, path in enumerate(made):
+            if not path.exists():
+                gpuprof("replay", "-q", "-o", path, cls.folder / f"{name}{rank}.gpcap")
+        return made
+
+
+class Recorded(Pairs):
+    def built(self, name, files):
+        folder = str(self.folder / f"store-{name}")
+        self.assertEqual(
+            tasks.build(list(map(str, files)), folder, tasks.Executors(1, None), lambda *_: None),
+            [],
+        )
+        return store.Store(folder)
+
+    def report(self, name):
+        return report.read(self.built(name, self.profiles(name)))
+
+    def test_a_late_rank(self):
+        """Rank 1 sleeps for 2 ms in each step."""
+        whole = self.report("late")
+        self.assertEqual(whole["steps"]["warm_up"], 2)
+        (found,) = whole["findings"]
+        self.assertEqual((found["kind"], found["ranks"]), ("straggler", [1]))
+        evidence = found["evidence"]
+        self.assertEqual((evidence["cause"], evidence["host_in"]), ("host", "no call"))
+        self.assertEqual(evidence["last_share"], 1.0)
+        self.assertGreater(evidence["idle_ns"], 2_000_000)
+
+    def test_a_pipeline(self):
+        """Two stages and four microbatches: a fifth of the step at least is a bubble."""
+        (found,) = self.report("pipeline")["findings"]
+        self.assertEqual((found["kind"], found["ranks"]), ("bubbles", [0, 1]))
+        self.assertEqual(found["evidence"]["transfers"], 8)
+        self.assertGreater(found["evidence"]["share"], 0.2)
+        self.assertLess(found["evidence"]["share"], 0.3)
+
+    def test_uneven_experts(self):
+        """Rank 1 gets three of four tokens: 48 MiB from each rank, and 16 and 48 back; rank 0 gets 16 and 16."""
+        (found,) = self.report("experts")["findings"]
+        self.assertEqual((found["ranks"], found["evidence"]["cause"]), ([1], "experts"))
+        evidence = found["evidence"]
+        self.assertEqual(
+            (evidence["received"], evidence["received_by_others"]), (160 << 20, 96 << 20)
+        )
+        self.assertAlmostEqual(evidence["kernels_ratio"], 3, delta=0.15)
+
+    def test_clocks(self):
+        """Both are of one machine, so the truth is known: 5 ms and 20 ppm are recovered within 5 us, and a clock
+        that is the same stays the same."""
+        first, second = self.profiles("late")
+        for number, (offset, drift) in enumerate(((5_000_000, 20e-6), (0, 0.0))):
+            other = self.folder / f"moved{number}.sqlite"
+            shutil.copyfile(second, other)
+            true, moved = move_clock(other, offset, drift)
+            connection = database.connect(self.built(f"moved{number}", [first, other]))
+            matching.match(connection)
+            hosts = clocks.align(connection)
+            causality = clocks.apply(connection, hosts)
+            connection.close()
+            wrong = np.abs(hosts[1].aligned(moved) - true)
+            self.assertLess(np.quantile(wrong, 0.99), 5000)
+            self.assertLess(hosts[1].error, 5000)
+            self.assertEqual((causality.checked, causality.violated), (47, 0))
+
+
+class View(Pairs):
+    """The server of gpuprof view STORE."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.files = cls.profiles("late")
+        folder = cls.folder / "store"
+        tasks.build(
+            list(map(str, cls.files)), str(folder), tasks.Executors(1, None), lambda *_: None
+        )
+        cls.store = store.Store(str(folder))
+        cls.server = view._Server(view._Pages(cls.store), 0)
+        thread = threading.Thread(target=cls.server.serve_forever, args=(0.05,))
+        thread.start()
+        for end in (thread.join, cls.server.server_close, cls.server.shutdown):
+            cls.addClassCleanup(end)
+
+    def ask(self, path, method="GET", token=None, host=None):
+        port = self.server.server_address[1]
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        headers = {"Host": host or f"127.0.0.1:{port}"}
+        connection.request(method, f"/{token or self.server.token}/{path}", headers=headers)
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer, body
+
+    def test_who_is_answered(self):
+        for status, more in ((200, {}), (200, {"host": "LOCALHOST:1"}), (403, {"host": "other.example"}),
+                             (403, {"host": "127.0.0.1.other.example"}), (403, {"token": 32 * "0"}),
+                             (403, {"token": "%00"}), (405, {"method": "POST"}), (405, {"method": "DELETE"})):  # fmt: skip
+            answer, body = self.ask("", **more)
+            self.assertEqual(answer.status, status, more)
+            self.assertIn("default-src 'none'", answer.getheader("Content-Security-Policy"))
+            self.assertEqual(b"<canvas" in body, status == 200)
+        for path, status in (("nothing", 404), ("../view.py", 404), ("rank/7/", 404), ("rank/x/", 404), ("open", 400),
+                             ("open?rank=x", 400), ("open?rank=7", 404), ("open?rank=1&step=x", 400)):  # fmt: skip
+            self.assertEqual(self.ask(path)[0].status, status, path)
+        for path in ("", "view.js", "view.css"):
+            self.assertNotRegex(self.ask(path)[1], rb"https?:")
+
+    def test_the_picture(self):
+        """Its numbers are those of the store, and the parts of a step are the step."""
+        body = self.ask("picture")[1]
+        head, _, rest = body.partition(b"\n")
+        about = json.loads(head)
+        cells = len(about["ranks"]) * len(about["steps"])
+        numbers = np.frombuffer(rest, dtype="<f4")
+        self.assertEqual(len(numbers), cells * (len(about["classes"]) + 1))
+        ns = numbers[: cells * len(about["classes"])].reshape(2, len(about["steps"]), -1)
+        connection = database.connect(self.store)
+        account = connection.execute(
+            "SELECT rank, step, class, sum(ns) FROM account WHERE step >= 2 GROUP BY 1, 2, 3"
+        )
+        for rank, step, name, time in account.fetchall():
+            found = ns[rank, about["steps"].index(step), about["classes"].index(name)]
+            self.assertAlmostEqual(found, time, delta=time * 1e-6)
+        steps = connection.execute(
+            'SELECT rank, step, "end" - start FROM steps WHERE step >= 2'
+        ).fetchall()
+        self.assertEqual(len(steps), cells)
+        for rank, step, time in steps:
+            self.assertAlmostEqual(ns[rank, about["steps"].index(step)].sum(), time, delta=10)
+        connection.close()
+        heat = report.read(self.store)["heat"]
+        late = numbers[cells * len(about["classes"]) :].reshape(2, -1)
+        np.testing.assert_allclose(late, heat["late_ns"], atol=1)
+        self.assertEqual((heat["ranks"], heat["steps"]), (about["ranks"], about["steps"]))
+
+    def test_into_the_records_of_a_rank(self):
+        answer, _ = self.ask("open?rank=1&step=5")
+        where = answer.getheader("Location")
+        self.assertEqual(answer.status, 303)
+        profile = sqlite3.connect(self.files[1])
+        (zero,) = profile.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()
+        starts = dict(
+            profile.execute("SELECT name, start FROM steps WHERE name IN ('step 5', 'step 6')")
+        )
+        profile.close()
+        window = f"#from={starts['step 5'] - zero}&to={starts['step 6'] - zero}"
+        self.assertEqual(where, f"/{self.server.token}/rank/1/{window}")
+        answer, body = self.ask("rank/1/")
+        self.assertEqual(
+            (answer.status, answer.getheader("Content-Type")), (200, "text/html; charset=utf-8")
+        )
+        self.assertIn(b"app.js", body)
+        answer, body = self.ask("rank/1/api/run")
+        self.assertEqual(answer.status, 200)
+        self.assertIn("account", json.loads(body))
+        # A file that is another one now is not opened.
+        self.assertEqual(self.ask("rank/0/")[0].status, 200)
+        viewers = dict(self.server.pages._viewers)
+        os.utime(self.files[0], ns=(1, 1))
+        self.server.pages._viewers.pop(0)
+        answer, body = self.ask("rank/0/")
+        self.assertEqual((answer.status, b"has changed" in body), (404, True))
+        for viewer in viewers.values():
+            viewer._child.terminate()
+            viewer._child.wait()
+            viewer._child.stdout.close()
+            viewer._child.stderr.close()
+
+    def test_the_command(self):
+        with subprocess.Popen([GPUPROF, "view", self.store.path, "--no-browser"], stdout=subprocess.PIPE, text=True,
+                              env=PATH) as ran:  # fmt: skip
+            self.assertRegex(ran.stdout.readline(), r"^http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/\n$")
+            ran.send_signal(signal.SIGINT)
+            self.assertEqual(ran.wait(20), 130)
+        ran = subprocess.run(
+            [GPUPROF, "view", self.store.path, "--live"], capture_output=True, text=True
+        )
+        self.assertEqual((ran.returncode, ran.stdout), (5, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
