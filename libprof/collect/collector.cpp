@@ -203,6 +203,8 @@ void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resou
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
       if (by_context) by_context->module_ends(resource.context);
       return modules_.unloaded(resource);
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED: return graph_node(id, resource);
     default: return;
   }
 }
@@ -236,6 +238,21 @@ void Collector::module_loaded(const CUpti_ResourceData& resource) {
   } else if (wanted) {
     tell(resource);
   }
+}
+
+void Collector::graph_node(CUpti_CallbackId id, const CUpti_ResourceData& resource) {
+  if (!stacks_ || !resource.resourceDescriptor || !cupti_.cuptiGetGraphNodeId) return;
+  const auto& graph = *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor);
+  const auto number_of = [this](CUgraphNode node) -> std::uint64_t {
+    std::uint64_t number = 0;
+    const bool known =
+        node && cupti_.try_("cuptiGetGraphNodeId", cupti_.cuptiGetGraphNodeId(node, &number));
+    return known ? number : 0;
+  };
+  const bool cloned = id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
+  const std::uint64_t node = number_of(graph.node);
+  if (node == 0) return;
+  stacks_->note_node(buffers_.this_thread(), node, cloned ? number_of(graph.originalNode) : 0);
 }
 
 void Collector::on_profiler_call(bool starts, const CUpti_CallbackData& call) {

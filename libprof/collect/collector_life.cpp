@@ -91,7 +91,8 @@ bool Collector::set_up(const char* socket_path) {
                       .module_ends = by_context || keeps_modules_,
                       .graph_launches = tracing_.serial() || measures || by_context,
                       .captures = measures || by_launch,
-                      .memory_calls = memory_ != nullptr});
+                      .memory_calls = memory_ != nullptr,
+                      .graph_nodes = config_.integer("launch_stacks", 0) != 0});
   subscription_.enable(contexts_.any_seen());
   send_definitions();
   {
@@ -266,7 +267,7 @@ void Collector::send_definitions() {
   stream_.hand_over_arena(arena.slot_count(), arena.slot_size(), arena.file());
   stream_.define(wire_tables(cupti_.version));
   if (memory_) stream_.define(MemoryTracker::tables());
-  if (config_.integer("launch_stacks", 0) != 0) stream_.define(CallStacks::tables());
+  if (config_.integer("launch_stacks", 0) != 0) stream_.define(LaunchStacks::tables());
   stream_.name_functions(api_names(cupti_));
   stream_.clock(wire::Clock::Moment::first, cupti_.cuptiGetTimestamp);
 }

@@ -42,6 +42,7 @@ std::size_t MadeRecords::read(std::size_t from, std::size_t end, Record& record)
     case Entry::name: return entry(static_cast<NameEntry*>(nullptr));
     case Entry::stack_frame: return entry(static_cast<StackFrameEntry*>(nullptr));
     case Entry::call_stack: return entry(static_cast<CallStackEntry*>(nullptr));
+    case Entry::graph_node: return entry(static_cast<GraphNodeEntry*>(nullptr));
     case Entry::stack: {
       const auto stack = load<StackEntry>(at);
       const std::size_t size = size_of_stack_entry(stack.count);
@@ -129,6 +130,11 @@ void MadeRecords::make(const StackFrameEntry& entry, Record& record) const {
 
 void MadeRecords::make(const CallStackEntry& entry, Record& record) {
   record.call = {entry.correlation, entry.stack};
+}
+
+void MadeRecords::make(const GraphNodeEntry& entry, Record& record) {
+  record.node = {entry.node, entry.source == 0 ? std::nullopt : std::optional(entry.source),
+                 entry.correlation};
 }
 
 std::uint32_t MadeRecords::frame_at(std::size_t from, std::uint32_t position) const {

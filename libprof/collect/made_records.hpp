@@ -12,6 +12,7 @@
 
 #include "libprof/collect/arena.hpp"
 #include "schema/activity/markers.hpp"
+#include "schema/graph_nodes.hpp"
 #include "schema/memory_calls.hpp"
 
 namespace gpuprof::collect {
@@ -25,6 +26,7 @@ enum class Entry : std::uint16_t {
   stack_frame,
   stack,
   call_stack,
+  graph_node,
 };
 
 // A text, or a payload of `schema`. The bytes follow, and a zero, up to a multiple of 8.
@@ -98,6 +100,16 @@ struct CallStackEntry {
   std::uint32_t more_padding;
 };
 
+// schema::GraphNode
+struct GraphNodeEntry {
+  Entry entry;
+  std::uint16_t padding;
+  std::uint32_t correlation;
+  std::uint64_t node;
+  std::uint64_t source;  // 0: none
+};
+
+static_assert(sizeof(GraphNodeEntry) == 24);
 static_assert(sizeof(StackFrameEntry) == 24 && sizeof(StackEntry) == 8 &&
               sizeof(CallStackEntry) == 16);
 static_assert(sizeof(BytesEntry) == 16 && sizeof(MarkerEntry) == 24 &&
@@ -126,8 +138,8 @@ class MadeRecords {
         writer_(arena.slot_header(slot).writer) {}
 
   // Calls f(record) for each record between two positions, which are in bytes and divisible by 8:
-  // a const CUpti_Activity*, or a row of schema::CallStack, StackEntry or StackFrame. What a record
-  // points to is valid until f returns. Stops at what is not a record.
+  // a const CUpti_Activity*, or a row of schema::CallStack, StackEntry, StackFrame or GraphNode.
+  // What a record points to is valid until f returns. Stops at what is not a record.
   template <class F>
   void for_each(std::size_t from, std::size_t end, F&& f) const {
     while (from + sizeof(std::uint64_t) <= end && end <= size_) {
@@ -137,6 +149,7 @@ class MadeRecords {
       if (record.activity) f(record.activity);
       if (record.call) f(*record.call);
       if (record.frame) f(*record.frame);
+      if (record.node) f(*record.node);
       for (std::uint32_t i = 0; i < record.stack.count; ++i) {
         f(schema::StackEntry::Row{record.stack.number, i, frame_at(from, i)});
       }
@@ -153,6 +166,7 @@ class MadeRecords {
     schema::extract::ExtendedPayload payload;
     std::optional<schema::CallStack::Row> call;
     std::optional<schema::StackFrame::Row> frame;
+    std::optional<schema::GraphNode::Row> node;
     StackEntry stack{};  // without frames: the entry is something else
   };
 
@@ -167,6 +181,7 @@ class MadeRecords {
   void make(const NameEntry& entry, Record& record) const;
   void make(const StackFrameEntry& entry, Record& record) const;
   static void make(const CallStackEntry& entry, Record& record);
+  static void make(const GraphNodeEntry& entry, Record& record);
   // Of the stack whose entry is at `from`.
   std::uint32_t frame_at(std::size_t from, std::uint32_t position) const;
 

@@ -226,6 +226,7 @@ void Packer::add_row(const typename T::Row& row) {
 template void Packer::add_row<schema::CallStack>(const schema::CallStack::Row&);
 template void Packer::add_row<schema::StackEntry>(const schema::StackEntry::Row&);
 template void Packer::add_row<schema::StackFrame>(const schema::StackFrame::Row&);
+template void Packer::add_row<schema::GraphNode>(const schema::GraphNode::Row&);
 
 void Packer::count(const CUpti_Activity* record, std::span<std::uint64_t> by_kind) const {
   std::size_t kind = stored_as(record);

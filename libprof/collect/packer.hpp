@@ -18,6 +18,7 @@
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/strings.hpp"
 #include "libprof/wire/messages.hpp"
+#include "schema/graph_nodes.hpp"
 #include "schema/memory_calls.hpp"
 
 namespace gpuprof::collect {
@@ -65,6 +66,7 @@ class Packer {
   void add_made(const schema::CallStack::Row& row) { add_row<schema::CallStack>(row); }
   void add_made(const schema::StackEntry::Row& row) { add_row<schema::StackEntry>(row); }
   void add_made(const schema::StackFrame::Row& row) { add_row<schema::StackFrame>(row); }
+  void add_made(const schema::GraphNode::Row& row) { add_row<schema::GraphNode>(row); }
   // Counts a record that nobody will get in `by_kind`, unless add() would leave it out.
   void count(const CUpti_Activity* record, std::span<std::uint64_t> by_kind) const;
 
@@ -129,7 +131,7 @@ class Batch {
  private:
   void add_block(std::uint32_t table, std::uint32_t rows, const std::vector<std::byte>& bytes);
 
-  static constexpr std::size_t most_blocks = kind_limit + 2 + schema::collected_tables.size();
+  static constexpr std::size_t most_blocks = kind_limit + 2 + schema::collected_tables.size() + 1;
   wire::BatchHeader header_;
   std::array<wire::BlockHeader, most_blocks> blocks_;
   std::array<iovec, 2 * most_blocks + 1> pieces_;

@@ -15,6 +15,8 @@ constexpr CUpti_CallbackId context_events[] = {
 };
 constexpr CUpti_CallbackId module_events[] = {CUPTI_CBID_RESOURCE_MODULE_LOADED};
 constexpr CUpti_CallbackId module_ends[] = {CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING};
+constexpr CUpti_CallbackId node_events[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+                                            CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
 // CUPTI's last message before it shuts itself down. Older versions have no such domain.
 constexpr CUpti_CallbackId state_events[] = {CUPTI_CBID_STATE_FATAL_ERROR};
 
@@ -62,6 +64,7 @@ void Subscription::want(Wanted wanted) {
   add(CUPTI_CB_DOMAIN_RESOURCE, context_events);
   if (wanted.modules) add(CUPTI_CB_DOMAIN_RESOURCE, module_events);
   if (wanted.module_ends) add(CUPTI_CB_DOMAIN_RESOURCE, module_ends);
+  if (wanted.graph_nodes) add(CUPTI_CB_DOMAIN_RESOURCE, node_events);
   add(CUPTI_CB_DOMAIN_DRIVER_API, profiler_calls);
   add(CUPTI_CB_DOMAIN_DRIVER_API, kernel_launches);
   if (wanted.module_ends) add(CUPTI_CB_DOMAIN_DRIVER_API, module_unloads);

@@ -44,6 +44,7 @@ class Subscription {
     bool graph_launches = false;
     bool captures = false;  // of streams
     bool memory_calls = false;
+    bool graph_nodes = false;
   };
   void want(Wanted wanted);
 

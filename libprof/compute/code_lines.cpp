@@ -113,4 +113,46 @@ void CodeLines::read_calls(store::Snapshot& snapshot, Sorted<Call>& calls,
   });
 }
 
+NodeLines::NodeLines(store::Database& database, Sorted<CodeLines::Call>& calls,
+                     const std::function<void()>& check) {
+  for (const char* column : {"processId", "node", "source", "correlationId"}) {
+    if (!database.has_column("GRAPH_NODE", column)) return;
+  }
+  using Node = std::pair<std::int64_t, std::int64_t>;
+  std::map<Node, std::int64_t> sources, made_by;
+  std::map<std::int64_t, std::uint32_t> lines;  // by correlation id
+  auto row = database.prepare("SELECT processId, node, source, correlationId FROM main.GRAPH_NODE");
+  while (row.step()) {
+    check();
+    const Node node{row.integer(0), row.integer(1)};
+    if (row.integer(2) != 0) {
+      sources[node] = row.integer(2);
+    } else if (made_by.try_emplace(node, row.integer(3)).second) {
+      lines.try_emplace(row.integer(3), 0);
+    }
+  }
+  calls.for_each([&](const CodeLines::Call& call) {
+    const auto found = lines.find(call.correlation);
+    if (found != lines.end()) found->second = call.line;
+  });
+  // What instantiating a graph makes is a clone of what is in the graph, which may be a clone.
+  constexpr int most_clones = 8;
+  const auto line_of = [&](Node node) -> std::uint32_t {
+    for (int i = 0; i < most_clones; ++i) {
+      const auto source = sources.find(node);
+      if (source == sources.end()) break;
+      node.second = source->second;
+    }
+    const auto made = made_by.find(node);
+    return made == made_by.end() ? 0 : lines.at(made->second);
+  };
+  for (const auto& [node, correlation] : made_by) lines_[node] = line_of(node);
+  for (const auto& [node, source] : sources) lines_[node] = line_of(node);
+}
+
+std::uint32_t NodeLines::line_of(std::int64_t process, std::int64_t node) const {
+  const auto found = lines_.find({process, node});
+  return found == lines_.end() ? 0 : found->second;
+}
+
 }  // namespace gpuprof::compute

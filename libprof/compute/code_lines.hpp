@@ -14,6 +14,7 @@
 
 #include "libprof/compute/sorted.hpp"
 #include "libprof/store/scan.hpp"
+#include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::compute {
 
@@ -56,6 +57,21 @@ class CodeLines {
 
   std::vector<CodeLine> lines_;
   std::map<Key, std::uint32_t> by_stack_;
+};
+
+// The lines that made the nodes of CUDA graphs (GRAPH_NODE): of a clone, that of its original.
+// Memory: the file's nodes.
+class NodeLines {
+ public:
+  // `calls`: all calls with their lines.
+  NodeLines(store::Database& database, Sorted<CodeLines::Call>& calls,
+            const std::function<void()>& check);
+
+  // 0: not known.
+  std::uint32_t line_of(std::int64_t process, std::int64_t node) const;
+
+ private:
+  std::map<std::pair<std::int64_t, std::int64_t>, std::uint32_t> lines_;  // by process and node
 };
 
 }  // namespace gpuprof::compute

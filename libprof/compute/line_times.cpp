@@ -19,6 +19,7 @@ struct TimedPart {
 
   std::int64_t correlation = 0, duration = 0;
   What what = What::kernel;
+  std::uint32_t line = 0;  // of the node of a graph; 0: that of the call
   bool operator<(const TimedPart& other) const {
     return std::tie(correlation, what) < std::tie(other.correlation, other.what);
   }
@@ -26,12 +27,14 @@ struct TimedPart {
 
 using CheckOften = std::function<void()>;
 
-void read_timed_work(store::Snapshot& snapshot, Sorted<TimedPart>& parts, const CheckOften& check) {
+void read_timed_work(store::Snapshot& snapshot, const NodeLines& nodes, Sorted<TimedPart>& parts,
+                     const CheckOften& check) {
   for (const schema::GpuKind& kind : schema::gpu_kinds) {
     if (kind.stays_empty || !schema::has_column(*kind.table, "correlationId")) continue;
-    columns::Reader reader(snapshot,
-                           {.table = std::string(kind.table->name),
-                            .columns = {"correlationId", "start", std::string(kind.end)}});
+    const bool in_graphs = schema::has_column(*kind.table, "graphNodeId");
+    std::vector<std::string> columns{"correlationId", "start", std::string(kind.end)};
+    if (in_graphs) columns.insert(columns.end(), {"graphNodeId", "processId"});
+    columns::Reader reader(snapshot, {.table = std::string(kind.table->name), .columns = columns});
     const TimedPart::What what = kind.is_kernel()               ? TimedPart::What::kernel
                                  : kind.kind.starts_with("MEM") ? TimedPart::What::copy
                                                                 : TimedPart::What::other_work;
@@ -40,7 +43,11 @@ void read_timed_work(store::Snapshot& snapshot, Sorted<TimedPart>& parts, const 
       for (std::size_t row = 0; row < chunk.rows(); ++row) {
         const std::int64_t start = columns::whole(chunk[1], row);
         const std::int64_t time = saturating_subtract(columns::whole(chunk[2], row), start);
-        if (start > 0 && time > 0) parts.add({columns::whole(chunk[0], row), time, what});
+        if (start <= 0 || time <= 0) continue;
+        const std::int64_t node = in_graphs ? columns::whole(chunk[3], row) : 0;
+        const std::uint32_t line =
+            node == 0 ? 0 : nodes.line_of(columns::whole(chunk[4], row), node);
+        parts.add({columns::whole(chunk[0], row), time, what, line});
       }
     });
   }
@@ -100,7 +107,8 @@ std::vector<LineTime> read_line_times(store::Snapshot& snapshot, LineOf which,
   Sorted<CodeLines::Call> calls;
   lines.read_calls(snapshot, calls, check);
   Sorted<TimedPart> parts;
-  read_timed_work(snapshot, parts, check);
+  const NodeLines nodes(snapshot.database(), calls, check);
+  read_timed_work(snapshot, nodes, parts, check);
   read_timed_calls(snapshot, parts, check);
   read_timed_gaps(snapshot, parts, check);
 
@@ -113,10 +121,11 @@ std::vector<LineTime> read_line_times(store::Snapshot& snapshot, LineOf which,
     const bool known = !call.at_end() && call.front().correlation == part.correlation;
     const bool is_call = part.what <= TimedPart::What::other_call;
     // Work without a call has no correlation id.
-    if (is_call && part.correlation != 0 &&
-        std::exchange(outermost, part.correlation) == part.correlation)
-      return;
-    add_part(times[known && part.correlation != 0 ? call.front().line : 0], part);
+    if (is_call && part.correlation != 0) {
+      if (std::exchange(outermost, part.correlation) == part.correlation) return;
+    }
+    const std::uint32_t calls_line = known && part.correlation != 0 ? call.front().line : 0;
+    add_part(times[part.line != 0 ? part.line : calls_line], part);
   });
   for (std::size_t i = 1; i < times.size(); ++i) times[i].line = lines.lines()[i];
   std::erase_if(times, [](const LineTime& time) {

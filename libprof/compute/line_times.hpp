@@ -10,8 +10,8 @@
 
 namespace gpuprof::compute {
 
-// Times in ns. Of work that runs at the same time each counts. A runtime call counts for the driver
-// calls that it makes.
+// Times in ns. Work of a graph is that of the line that made its node, where that is known. Of work
+// that runs at the same time each counts. A runtime call counts for the driver calls that it makes.
 struct LineTime {
   CodeLine line = {};  // without a function: of calls that came from no line
   std::int64_t gpu = 0, kernels = 0, copies = 0;  // copies: and sets

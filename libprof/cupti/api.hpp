@@ -50,6 +50,7 @@ namespace gpuprof::cupti {
   X(cuptiGetCallbackName)                             \
   X(cuptiGetContextId)                                \
   X(cuptiGetStreamIdEx)                               \
+  X(cuptiGetGraphNodeId)                              \
   X(cuptiGetDeviceId)                                 \
   X(cuptiDeviceGetChipName)                           \
   X(cuptiProfilerInitialize)                          \

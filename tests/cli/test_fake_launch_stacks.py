@@ -4,11 +4,12 @@ import collections
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import textwrap
 import unittest
 
-from fake_run import BUILD, FAKE, SANITIZED, FakeTest
+from fake_run import BUILD, FAKE, GPUPROF, SANITIZED, FakeTest
 
 # Another interpreter: a command that runs one.
 PYTHON = os.environ.get("GPUPROF_TEST_PYTHON", sys.executable).split()
@@ -213,6 +214,49 @@ class LaunchStacks(FakeTest):
         self.record(program)
         self.assertEqual(self.compare(), 50)
         self.assertEqual(self.compare(pathlib.Path(str(self.log) + "2")), 100)
+
+    def test_nodes_of_graphs_have_the_line_that_made_them(self):
+        self.record("""\
+            def layer(name):
+                cuda.fake_launch(name, here())  # layer
+
+            def replay():
+                cuda.fake_captured_launch(20)  # replay
+
+            cuda.fake_launch(b"warm", 1)
+            cuda.fake_capture_begin()
+            for _ in range(3): layer(b"many")
+            cuda.fake_launch(b"one", 1)  # one
+            cuda.fake_capture_end()
+            replay()
+            replay()
+            save()
+            """)
+        program = (self.folder / "program.py").read_text().split("\n")
+        database = self.database()
+        self.assertEqual(database.one("SELECT count(*) FROM GRAPH_NODE"), 4 + 2 * 2 * 4)
+        # Each kernel of a graph, by the original of its node, and the line of that.
+        rows = database.rows(
+            "SELECT k.short_name, f.line, count(*) FROM kernels AS k"
+            " JOIN GRAPH_NODE AS clone ON clone.node = k.graph_node_id AND clone.source IS NOT NULL"
+            " JOIN GRAPH_NODE AS made ON made.node = clone.source AND made.source IS NULL"
+            " JOIN CALL_STACK AS c ON c.correlationId = made.correlationId"
+            " JOIN STACK_ENTRY AS e ON e.stack = c.stack AND e.position = 0"
+            " JOIN STACK_FRAME AS f ON f.frame = e.frame"
+            " GROUP BY 1, 2 ORDER BY 1"
+        )
+        line = {text.split("# ")[1]: i for i, text in enumerate(program, 1) if ")  # " in text}
+        self.assertEqual(rows, [("many", line["layer"], 120), ("one", line["one"], 40)])
+        printed = subprocess.run([GPUPROF, "lines", self.output, "--json"], capture_output=True,
+                                 check=True, timeout=120)  # fmt: skip
+        [table] = json.loads(printed.stdout)["tables"]
+        self.assertEqual(
+            {row["line"]: row["kernels"] for row in table["rows"] if row["kernels"]},
+            {line["layer"]: 120, line["one"]: 40, line["layer"] + 5: 1},
+        )
+        self.assertEqual(
+            [row["calls"] for row in table["rows"] if row["line"] == line["replay"]], [42]
+        )
 
     def test_both_kinds_of_stacks(self):
         self.record(

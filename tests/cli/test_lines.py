@@ -117,6 +117,24 @@ class Lines(unittest.TestCase):
             self.assertEqual([row["gpu_ns"] for row in rows],
                              sorted((row["gpu_ns"] for row in rows), reverse=True))  # fmt: skip
 
+    def test_graphs_of_a_real_gpu_have_the_lines_that_were_captured(self):
+        path = self.path.with_name("graph.sqlite")
+        subprocess.run([GPUPROF, "replay", "-q", "-o", path, CAPTURES / "graph_lines.gpcap"],
+                       check=True, timeout=120)  # fmt: skip
+        ran = subprocess.run([GPUPROF, "lines", path, "--json"], capture_output=True, check=True,
+                             timeout=120)  # fmt: skip
+        [table] = json.loads(ran.stdout)["tables"]
+        kernels = {
+            (row["function"], row["line"]): row["kernels"]
+            for row in table["rows"]
+            if row["kernels"]
+        }
+        # Once by itself, and five times as nodes of the graph: mul_ three times, add_ once. Nothing
+        # belongs to the line that replays. The capture itself has two kernels.
+        self.assertEqual(
+            kernels, {("layer", 3): 18, ("model", 6): 6, ("<module>", 2): 1, ("<module>", 10): 2}
+        )
+
     def test_text_adds_up(self):
         self.give_stacks()
         text = self.lines("--top", "2").stdout.splitlines()

@@ -5,7 +5,9 @@
 #include <cstring>
 #include <utility>
 
+#include "libprof/collect/extra/call_stacks.hpp"
 #include "libprof/collect/made_records.hpp"
+#include "libprof/wire/row_sender.hpp"
 
 namespace gpuprof::collect {
 namespace {
@@ -35,6 +37,12 @@ class EntryWriter {
 
 }  // namespace
 
+std::vector<wire::WireTable> LaunchStacks::tables() {
+  std::vector<wire::WireTable> all = CallStacks::tables();
+  all.push_back(wire::definition_of<schema::GraphNode>());
+  return all;
+}
+
 std::string LaunchStacks::begin() {
   stacks_.clear();
   frames_.clear();
@@ -54,21 +62,34 @@ std::string LaunchStacks::take_warning() {
 
 PythonStack LaunchStacks::functions_of(const ThreadSlots::Thread& thread) {
   using Reading = PythonStack::Reading;
-  return {python_, 0, 0, thread.is_first ? Reading::direct : Reading::by_kernel};
+  return {python_, 0, 0, thread.is_first ? Reading::direct : Reading::frames_by_kernel};
 }
 
 void LaunchStacks::note(ThreadSlots::Thread& thread, std::uint32_t correlation_id) {
-  if (thread.left_out || !python_.found()) return;
-  if (std::exchange(thread.stack_of, correlation_id) == correlation_id) return;
+  if (thread.left_out) return;
+  if (std::exchange(thread.stack_of, correlation_id) == correlation_id || !python_.found()) return;
   const std::uint64_t hash = functions_of(thread).hash();
   if (hash == 0) return;
   const std::uint32_t stack = stacks_.number_of(hash);
-  if (stack == 0 || !(stacks_.is_taken(stack) || describe(thread, stack)) ||
-      !slots_.make_room(thread, sizeof(CallStackEntry))) {
+  if (stack == 0 || !(stacks_.is_taken(stack) || describe(thread, stack))) {
     lost_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  const CallStackEntry entry{Entry::call_stack, 0, correlation_id, stack, 0};
+  write(thread, CallStackEntry{Entry::call_stack, 0, correlation_id, stack, 0});
+}
+
+void LaunchStacks::note_node(ThreadSlots::Thread& thread, std::uint64_t node,
+                             std::uint64_t source) {
+  if (thread.left_out) return;
+  write(thread, GraphNodeEntry{Entry::graph_node, 0, thread.stack_of, node, source});
+}
+
+template <class T>
+void LaunchStacks::write(ThreadSlots::Thread& thread, const T& entry) {
+  if (!slots_.make_room(thread, sizeof entry)) {
+    lost_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   std::memcpy(slots_.slot(thread) + thread.used, &entry, sizeof entry);
   slots_.written(thread, sizeof entry);
 }

@@ -1,4 +1,5 @@
-// --stacks=launches: the functions of Python that each CUDA call came from.
+// --stacks=launches: the functions of Python that each CUDA call came from, and the calls that made
+// the nodes of CUDA graphs.
 //
 // The calling thread computes a number from the addresses of its functions and the places in them,
 // which takes a few ns for each (python_frames.hpp). Only a stack that no thread had before is read
@@ -11,10 +12,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "libprof/collect/extra/hash_numbers.hpp"
 #include "libprof/collect/extra/python_frames.hpp"
 #include "libprof/collect/thread_slots.hpp"
+#include "libprof/wire/messages.hpp"
 
 namespace gpuprof::collect {
 
@@ -22,12 +25,18 @@ class LaunchStacks {
  public:
   explicit LaunchStacks(ThreadSlots& slots) : slots_(slots) {}
 
+  static std::vector<wire::WireTable> tables();
+
   // Starts a new trace; nobody may call note() meanwhile. Returns a message for the user, or empty.
   std::string begin();
 
   // On the calling thread, which is `thread`, as the call begins. Of calls within one another that
   // have the same correlation id, the outermost counts.
   void note(ThreadSlots::Thread& thread, std::uint32_t correlation_id);
+
+  // A node of a CUDA graph was made, of the last call that the thread has begun. `source`: it is a
+  // clone of this one; 0: of none. On the calling thread.
+  void note_node(ThreadSlots::Thread& thread, std::uint64_t node, std::uint64_t source);
 
   // Once: a message about frames that cannot be read. On one of our threads.
   std::string take_warning();
@@ -40,6 +49,9 @@ class LaunchStacks {
   static constexpr std::uint32_t first_frame = 1 << 20;
   static constexpr std::size_t most = 1 << 15;
 
+  // Counts what has no room.
+  template <class T>
+  void write(ThreadSlots::Thread& thread, const T& entry);
   PythonStack functions_of(const ThreadSlots::Thread& thread);
   // false: there is no room for it.
   bool describe(ThreadSlots::Thread& thread, std::uint32_t stack);

@@ -49,8 +49,6 @@ std::uint64_t hash_of(std::uint64_t hash, const std::array<char, size>& text) {
   return word_hash(hash, 0);
 }
 
-constexpr std::uint64_t page_bytes = 4096;
-
 bool is_pointer(std::uint64_t value) { return value >= 4096 && value % 8 == 0; }
 
 constexpr PythonLayout python_3_11{.thread = {56, 152},
@@ -231,6 +229,7 @@ std::string PythonInterpreter::find() {
       for (auto& each : places) each.store(0);
     }
   }
+  for (auto& each : quick_pages_) each.store(0);
   for (auto& each : lines_) each.store(0);
   version_.clear();
   std::string why = look();
@@ -313,24 +312,27 @@ void PythonInterpreter::remember(std::uint64_t code) { add(known_, code); }
 
 bool PythonInterpreter::read(bool known, std::uint64_t from, void* to, std::size_t bytes) {
   if (!known) return read_by_kernel(from, to, bytes);
-  if (!is_mapped(from, bytes)) return false;
+  if (bytes > 0 && !is_mapped(from, bytes)) return false;
   std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
   return true;
 }
 
 // A page is mapped either completely or not at all.
-bool PythonInterpreter::is_mapped_page(std::uint64_t page) {
-  if (has(pages_, page)) return true;
-  char byte = 0;
-  if (page == 0 || !read_by_kernel(page * page_bytes, &byte, 1)) return false;
-  add(pages_, page);
+bool PythonInterpreter::find_page(std::uint64_t page) {
+  if (!has(pages_, page)) {
+    char byte = 0;
+    if (page == 0 || !read_by_kernel(page * page_bytes, &byte, 1)) return false;
+    add(pages_, page);
+  }
+  quick_pages_[page % quick_pages_.size()].store(page, std::memory_order_relaxed);
   return true;
 }
 
-bool PythonInterpreter::is_mapped(std::uint64_t at, std::size_t bytes) {
-  if (bytes == 0) return true;
-  const std::uint64_t first = at / page_bytes, last = (at + bytes - 1) / page_bytes;
-  return is_mapped_page(first) && (first == last || is_mapped_page(last));
+template <class T>
+bool PythonStack::peek(std::uint64_t at, T& value) {
+  if (!python_.is_mapped(at, sizeof value)) return false;
+  std::memcpy(&value, reinterpret_cast<const void*>(at), sizeof value);
+  return true;
 }
 
 PythonStack::PythonStack(PythonInterpreter& python, std::uint64_t begin, std::uint64_t end,
@@ -340,7 +342,7 @@ PythonStack::PythonStack(PythonInterpreter& python, std::uint64_t begin, std::ui
   const auto state = reinterpret_cast<std::uint64_t>(python.thread_state_());
   if (state == 0) return;
   const PythonLayout& layout = python.layout_;
-  if (reading == Reading::direct) {
+  if (reading != Reading::by_kernel) {
     std::uint64_t id = 0;
     const bool is_sound = is_pointer(state) && peek(state + layout.thread.id, id) &&
                           id == pthread_self() && peek(state + layout.thread.current, frame_) &&
@@ -372,81 +374,7 @@ bool PythonStack::give_up() {
   return false;
 }
 
-template <class T>
-bool PythonStack::peek(std::uint64_t at, T& value) {
-  if (!python_.is_mapped(at, sizeof value)) return false;
-  std::memcpy(&value, reinterpret_cast<const void*>(at), sizeof value);
-  return true;
-}
-
-bool PythonStack::next(PythonFrame& function) {
-  Place place;
-  if (!next_place(place)) return false;
-  return read_function(place.code, place.instruction, function) || give_up();
-}
-
-bool PythonStack::next_place(Place& place) {
-  constexpr unsigned of_interpreter = 3;  // this and higher owners: frames where C calls Python
-  while (frame_ != 0 && steps_++ < most_steps) {
-    Frame frame;
-    if (!is_pointer(frame_) || !read_frame(frame_, frame)) return give_up();
-    frame_ = frame.previous;
-    if (frame.owner >= of_interpreter) continue;
-    // The lowest bits are tags for reference counting.
-    place = {frame.code & ~std::uint64_t{7}, frame.instruction};
-    return true;
-  }
-  return false;
-}
-
-std::uint64_t PythonStack::hash() {
-  std::uint64_t hash = 0;
-  Place place;
-  for (std::size_t i = 0; i < most_frames && next_place(place); ++i) {
-    std::uint64_t word = 0;
-    if (!is_pointer(place.code) || !identify(place.code, word)) {
-      give_up();
-      return 0;
-    }
-    // Products that do not wait for each other.
-    hash = word_hash(
-        hash, place.code + place.instruction * 0x9e3779b97f4a7c15 + word * 0xd6e8feb86659fd93);
-  }
-  return hash;
-}
-
-// Without a version: the first line, and samples of the file's name and of the table of lines. The
-// addresses alone may all be those of an object that is gone.
-bool PythonStack::identify(std::uint64_t code, std::uint64_t& word) {
-  const PythonLayout& layout = python_.layout_;
-  std::uint32_t line = 0;
-  if (!peek(code + layout.code.first_line, line)) return false;
-  if (layout.code.version != 0) {
-    std::uint32_t version = 0;
-    if (!peek(code + layout.code.version, version)) return false;
-    word = std::uint64_t{version} << 32 | line;
-    return true;
-  }
-  std::uint64_t file = 0, lines = 0, length = 0, size = 0, sample = 0;
-  if (!peek(code + layout.code.file, file) || !is_pointer(file) ||
-      !peek(code + layout.code.lines, lines) || !is_pointer(lines) ||
-      !peek(file + layout.string.length, length) || length > INT32_MAX ||
-      !peek(lines + layout.bytes.size, size) || size > INT32_MAX) {
-    return false;
-  }
-  word = word_hash(file + lines * 3, std::uint64_t{line} << 32 | (length << 16 ^ size));
-  const auto take = [&](std::uint64_t at) {
-    if (!peek(at, sample)) return false;
-    word = word_hash(word, sample);
-    return true;
-  };
-  const std::uint64_t end = sizeof sample;
-  const std::uint64_t text = lines + layout.bytes.text;
-  return take(file + layout.string.ascii_text + std::max(length, end) - end) &&
-         (size < end || (take(text) && take(text + size / 2 - end / 2) && take(text + size - end)));
-}
-
-bool PythonStack::read_frame(std::uint64_t at, Frame& frame) {
+inline bool PythonStack::read_frame(std::uint64_t at, Frame& frame) {
   const PythonLayout::OfFrame& places = python_.layout_.frame;
   const std::size_t size = python_.frame_size_;
   std::array<std::byte, frame_bytes> bytes;
@@ -465,6 +393,79 @@ bool PythonStack::read_frame(std::uint64_t at, Frame& frame) {
   take(places.instruction, frame.instruction);
   take(places.owner, frame.owner);
   return true;
+}
+
+inline bool PythonStack::next_place(Place& place) {
+  constexpr unsigned of_interpreter = 3;  // this and higher owners: frames where C calls Python
+  while (frame_ != 0 && steps_++ < most_steps) {
+    Frame frame;
+    if (!is_pointer(frame_) || !read_frame(frame_, frame)) return give_up();
+    frame_ = frame.previous;
+    if (frame.owner >= of_interpreter) continue;
+    // The lowest bits are tags for reference counting.
+    place = {frame.code & ~std::uint64_t{7}, frame.instruction};
+    return true;
+  }
+  return false;
+}
+
+bool PythonStack::next(PythonFrame& function) {
+  Place place;
+  if (!next_place(place)) return false;
+  return read_function(place.code, place.instruction, function) || give_up();
+}
+
+inline bool PythonStack::identify(std::uint64_t code, std::uint64_t& word) {
+  const PythonLayout& layout = python_.layout_;
+  const std::uint64_t first_line = code + layout.code.first_line;
+  const std::uint64_t version = code + layout.code.version;
+  std::uint32_t line = 0, number = 0;
+  if (layout.code.version == 0) return peek(first_line, line) && sample(code, line, word);
+  // The version is a little after the first line.
+  if (!python_.is_mapped(first_line, version + sizeof number - first_line)) return false;
+  std::memcpy(&line, reinterpret_cast<const void*>(first_line), sizeof line);
+  std::memcpy(&number, reinterpret_cast<const void*>(version), sizeof number);
+  word = std::uint64_t{number} << 32 | line;
+  return true;
+}
+
+// Without a version: samples of the file's name and of the table of lines. The addresses alone may
+// all be those of an object that is gone.
+bool PythonStack::sample(std::uint64_t code, std::uint32_t line, std::uint64_t& word) {
+  const PythonLayout& layout = python_.layout_;
+  std::uint64_t file = 0, lines = 0, length = 0, size = 0, piece = 0;
+  if (!peek(code + layout.code.file, file) || !is_pointer(file) ||
+      !peek(code + layout.code.lines, lines) || !is_pointer(lines) ||
+      !peek(file + layout.string.length, length) || length > INT32_MAX ||
+      !peek(lines + layout.bytes.size, size) || size > INT32_MAX) {
+    return false;
+  }
+  word = word_hash(file + lines * 3, std::uint64_t{line} << 32 | (length << 16 ^ size));
+  const auto take = [&](std::uint64_t at) {
+    if (!peek(at, piece)) return false;
+    word = word_hash(word, piece);
+    return true;
+  };
+  const std::uint64_t end = sizeof piece;
+  const std::uint64_t text = lines + layout.bytes.text;
+  return take(file + layout.string.ascii_text + std::max(length, end) - end) &&
+         (size < end || (take(text) && take(text + size / 2 - end / 2) && take(text + size - end)));
+}
+
+std::uint64_t PythonStack::hash() {
+  std::uint64_t hash = 0;
+  Place place;
+  for (std::size_t i = 0; i < most_frames && next_place(place); ++i) {
+    std::uint64_t word = 0;
+    if (!is_pointer(place.code) || !identify(place.code, word)) {
+      give_up();
+      return 0;
+    }
+    // Products that do not wait for each other.
+    hash = word_hash(
+        hash, place.code + place.instruction * 0x9e3779b97f4a7c15 + word * 0xd6e8feb86659fd93);
+  }
+  return hash;
 }
 
 bool PythonStack::read_window(std::uint64_t at, std::span<std::byte> frame) {

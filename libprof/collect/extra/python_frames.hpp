@@ -6,9 +6,9 @@
 // Memory that has not been verified is read through the kernel, which returns an error where we
 // would crash: a thread's state and frames always, because a finalizing interpreter frees those of
 // other threads than the one that finalizes it; code objects, and what they own, until they have
-// been verified once. Such a pointer in a live frame refers to a live object. A thread that
-// finalizes no interpreter while it calls us (Reading::direct) reads directly what is in pages that
-// the kernel could read when they were first wanted.
+// been verified once. Such a pointer in a live frame refers to a live object. PythonStack::Reading
+// says what else is read directly. Whatever is, is in pages that the kernel could read when they
+// were first wanted: a program may have what only looks like an interpreter.
 #pragma once
 
 #include <array>
@@ -88,8 +88,15 @@ class PythonInterpreter {
   // Whether it is finalizing, or has finalized.
   bool ends() const { return is_ending_() != 0 || is_initialized_() == 0; }
   // Whether these bytes may be read directly, as explained above. At most a page.
-  bool is_mapped(std::uint64_t at, std::size_t bytes);
-  bool is_mapped_page(std::uint64_t page);
+  bool is_mapped(std::uint64_t at, std::size_t bytes) {
+    const std::uint64_t first = at / page_bytes, last = (at + bytes - 1) / page_bytes;
+    return is_mapped_page(first) && (first == last || is_mapped_page(last));
+  }
+  bool is_mapped_page(std::uint64_t page) {
+    const auto& quick = quick_pages_[page % quick_pages_.size()];
+    return (page != 0 && quick.load(std::memory_order_relaxed) == page) || find_page(page);
+  }
+  bool find_page(std::uint64_t page);
   // Reads directly what is `known` to be there. false: it is not.
   bool read(bool known, std::uint64_t from, void* to, std::size_t bytes);
   bool is_known(std::uint64_t code) const;
@@ -105,11 +112,14 @@ class PythonInterpreter {
   Code code_;
   std::string version_;
   std::atomic<bool> failed_{false};
+  static constexpr std::uint64_t page_bytes = 4096;
   // Each in one of the four slots of its set: code objects by address, pages by number.
   using Set = std::array<std::array<std::atomic<std::uint64_t>, 4>, 1024>;
   static bool has(const Set& set, std::uint64_t what);
   static void add(Set& set, std::uint64_t what);
   Set known_{}, pages_{};
+  // Some of the pages, each in the place of its number, where it is found faster.
+  std::array<std::atomic<std::uint64_t>, 1024> quick_pages_{};
   // Lines of instructions: the upper 40 bits are a hash, the lower 24 the line.
   std::array<std::atomic<std::uint64_t>, 4096> lines_{};
 };
@@ -126,8 +136,10 @@ class PythonStack {
   static constexpr std::size_t frame_bytes = 96;  // the most that is read of a frame
   static constexpr std::size_t most_frames = 64;  // that a stack is known by
 
-  // `direct`: it is the process's first thread, the one that finalizes an interpreter.
-  enum class Reading { by_kernel, direct };
+  // What is read through the kernel: the thread's state and its frames; only the frames, since a
+  // state that is freed stays mapped as a rule; or neither, on the process's first thread, which is
+  // the one that finalizes an interpreter.
+  enum class Reading { by_kernel, frames_by_kernel, direct };
 
   // The thread's own stack is known to be mapped from `begin` to `end`.
   PythonStack(PythonInterpreter& python, std::uint64_t begin, std::uint64_t end,
@@ -155,6 +167,7 @@ class PythonStack {
   bool read_window(std::uint64_t at, std::span<std::byte> frame);
   // Reads what only this code object had at its address.
   bool identify(std::uint64_t code, std::uint64_t& word);
+  bool sample(std::uint64_t code, std::uint32_t line, std::uint64_t& word);
   template <class T>
   bool peek(std::uint64_t at, T& value);
   bool read_function(std::uint64_t code, std::uint64_t instruction, PythonFrame& frame) const;

@@ -86,6 +86,7 @@ struct Driver {
   // Two texts of one name: the real ones are two as well.
   std::map<std::string, std::pair<const char*, const char*>, std::less<>> names;
   std::uint32_t graphs = 0;
+  std::atomic<std::uint64_t> nodes{0};  // that were captured or cloned
   std::atomic<int> captures{0};
 };
 
@@ -121,6 +122,8 @@ int device_count() {
 thread_local Context* current_context = nullptr;
 thread_local std::uint32_t current_device = 0;
 thread_local bool capturing = false;
+// Of the last capture: nodes and the names of their kernels.
+thread_local std::vector<std::pair<std::uint64_t, const char*>> captured;
 
 // The thread's outermost runtime call, for the driver calls inside.
 thread_local fake::ApiCall* runtime_call = nullptr;
@@ -321,6 +324,16 @@ LaunchCalls calls_of(LaunchBy by) {
   }
 }
 
+std::uint64_t make_node(std::uint64_t original = 0) {
+  const std::uint64_t node = ++driver().nodes + 0x1000;
+  const auto* table = hooks();
+  if (table) table->graph_node(node, 0);
+  if (table && original) table->graph_node(node, original);
+  return node;
+}
+
+void capture(const char* name) { captured.emplace_back(make_node(), name); }
+
 // The driver's function; `unable`: what it answers.
 int launch_by_driver(const LaunchCalls& calls, const char* symbol, const char* name,
                      const fake::Launch& launch, int unable) {
@@ -328,7 +341,7 @@ int launch_by_driver(const LaunchCalls& calls, const char* symbol, const char* n
   const auto [x, y, z] = launch.block;
   if (unable == success && x * y * z > most_threads_of_block) unable = invalid_value;
   if (unable) return call.fail(unable);
-  if (!capturing) run_kernel(call, name, launch);
+  capturing ? capture(name) : run_kernel(call, name, launch);
   return success;
 }
 
@@ -622,6 +635,7 @@ void fake_capture_begin() {
   current();
   DRIVER_CALL(cuStreamBeginCapture_v2);
   capturing = true;
+  captured.clear();
   driver().captures.fetch_add(1);
 }
 
@@ -630,6 +644,24 @@ void fake_capture_end() {
   DRIVER_CALL(cuStreamEndCapture);
   capturing = false;
   driver().captures.fetch_sub(1);
+}
+
+void fake_captured_launch(int times) {
+  if (ready() != success) return;
+  current();
+  std::vector<std::pair<std::uint64_t, const char*>> clones;
+  {
+    RUNTIME_CALL(cudaGraphInstantiate, v12000);
+    for (const auto& [node, name] : captured) clones.emplace_back(make_node(node), name);
+  }
+  const std::uint32_t graph = ++driver().graphs;
+  for (int i = 0; i < times; ++i) {
+    const fake::Launch launch;
+    Call outer(true, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch", nullptr,
+               &launch);
+    Call call(false, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch", nullptr, &launch);
+    for (const auto& [node, name] : clones) run_kernel(call, name, launch, graph, node);
+  }
 }
 
 void fake_copy(int kind, std::uint64_t bytes) {

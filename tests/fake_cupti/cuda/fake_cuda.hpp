@@ -30,6 +30,9 @@ void fake_graph_launch(const char* kernel, int nodes);
 // cuStreamBeginCapture: from now on the thread's launches are calls and no work.
 void fake_capture_begin();
 void fake_capture_end();
+// Instantiates the graph that the thread captured last, which clones its nodes, and launches that
+// `times` times.
+void fake_captured_launch(int times);
 void fake_copy(int kind, std::uint64_t bytes);  // cudaMemcpy; 1 = host to device
 void fake_set(std::uint64_t bytes);             // cudaMemset
 std::uint64_t fake_malloc(std::uint64_t bytes);

@@ -179,6 +179,18 @@ void on_module_unloaded(void* context, std::uint32_t id) {
   forget_cubin(id);
 }
 
+void on_graph_node(std::uint64_t node, std::uint64_t original) {
+  CUpti_GraphData graph{};
+  graph.node = reinterpret_cast<CUgraphNode>(node);
+  graph.originalNode = reinterpret_cast<CUgraphNode>(original);
+  graph.nodeType = CU_GRAPH_NODE_TYPE_KERNEL;
+  CUpti_ResourceData data{};
+  data.resourceDescriptor = &graph;
+  call_back(CUPTI_CB_DOMAIN_RESOURCE,
+            original ? CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED : CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+            &data);
+}
+
 void on_state_error() {
   for (auto& kind : cupti().enabled) kind.store(false);
   CUpti_StateData data{};
@@ -203,7 +215,8 @@ constexpr Hooks hooks{&on_enter,
                       &on_module_loaded,
                       &on_module_unloaded,
                       &on_state_error,
-                      &note_in_ledger};
+                      &note_in_ledger,
+                      &on_graph_node};
 
 SetHooks driver_entry() {
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);

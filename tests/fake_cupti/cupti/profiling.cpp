@@ -122,6 +122,14 @@ CUptiResult cuptiGetDeviceId(CUcontext context, std::uint32_t* device) {
   return CUPTI_SUCCESS;
 }
 
+// A node's handle is its number.
+CUptiResult cuptiGetGraphNodeId(CUgraphNode node, std::uint64_t* id) {
+  TROUBLE_IF_TOLD();
+  if (!node) return CUPTI_ERROR_INVALID_PARAMETER;
+  *id = reinterpret_cast<std::uintptr_t>(node);
+  return CUPTI_SUCCESS;
+}
+
 CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, std::uint8_t,
                                std::uint32_t* id) {
   TROUBLE_IF_TOLD();
