@@ -346,6 +346,7 @@ class Look {
         owner.at_peak = saturating_add(owner.at_peak, held.bytes);
         ++owner.at_peak_live;
       });
+      if (request_.held > 0) hold(change.use);
     }
   }
 
@@ -357,6 +358,7 @@ class Look {
     std::ranges::stable_sort(result_.owners, [](const OwnerUse& a, const OwnerUse& b) {
       return std::tuple(a.use, b.at_peak, b.peak) < std::tuple(b.use, a.at_peak, a.peak);
     });
+    std::ranges::stable_sort(result_.held, {}, &HeldAtPeak::use);
   }
 
  private:
@@ -366,6 +368,20 @@ class Look {
     Curve* curve = nullptr;
     std::size_t part = 0;  // current time slice
   };
+
+  // Keeps the largest of what is live; of the same size, the oldest.
+  void hold(std::size_t use) {
+    std::vector<HeldAtPeak> all;
+    live_.for_each(use, [&](const Held& held) {
+      all.push_back({.use = use, .bytes = held.bytes, .time = held.time, .owner = held.owner});
+    });
+    const auto kept = static_cast<std::ptrdiff_t>(std::min(all.size(), request_.held));
+    std::ranges::partial_sort(
+        all, all.begin() + kept, [](const HeldAtPeak& a, const HeldAtPeak& b) {
+          return std::tuple(b.bytes, a.time, a.owner) < std::tuple(a.bytes, b.time, b.owner);
+        });
+    result_.held.insert(result_.held.end(), all.begin(), all.begin() + kept);
+  }
 
   void look_around() {
     const std::int64_t process = request_.looks[result_.looks.size()].process;

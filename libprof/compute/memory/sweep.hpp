@@ -94,6 +94,12 @@ struct Remaining {
   std::int64_t total() const;
 };
 
+// An allocation that was live at the peak of its place.
+struct HeldAtPeak {
+  std::size_t use = 0;
+  std::int64_t bytes = 0, time = 0, owner = 0;  // `time`: of the allocation
+};
+
 // All processes together, each until it ended.
 struct DeviceUse {
   std::int64_t device = 0;
@@ -144,6 +150,7 @@ struct Request {
   std::map<std::int64_t, Steady> steady = {};  // by process
   // Why memory allocated at that time still exists; null: no claim.
   std::function<Left(const Place&, std::int64_t time)> left = {};
+  std::size_t held = 0;     // of each place: the largest allocations at the peak
   std::size_t points = 0;   // of each curve; 0: no curves
   std::size_t curves = 64;  // for the places with the highest peaks
 };
@@ -154,6 +161,7 @@ struct Result {
   std::vector<Use> uses;             // by place
   std::vector<OwnerUse> owners;      // by use, largest share of the peak first
   std::vector<Remaining> remaining;  // largest total first
+  std::vector<HeldAtPeak> held;      // as many as requested; by place, largest first
   std::vector<DeviceUse> devices;
   std::vector<PoolUse> pools;
   std::vector<Curve> curves;

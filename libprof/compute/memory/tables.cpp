@@ -95,6 +95,7 @@ class Maker {
     make_devices(account.devices);
     make_peaks(account.peaks);
     make_owners(account.owners);
+    make_held(account.held);
     make_leaks(account.leaks);
     make_pools(account.pools);
     make_steps(account.steps);
@@ -181,6 +182,18 @@ class Maker {
     std::ranges::stable_sort(made.rows, std::ranges::greater(), [](const auto& row) {
       return std::get<std::int64_t>(row[place_columns.size() + 2]);
     });
+  }
+
+  void make_held(Table& made) {
+    made = table("memory_held", true,
+                 {{"bytes", Type::bytes}, {"owner", Type::text}, {"relative_time_ns"}, {"age_ns"}});
+    for (const HeldAtPeak& each : result_.held) {
+      const Use& use = result_.uses[each.use];
+      auto row = place(each.use);
+      add(row, {each.bytes, words_.owner(by_, use, each.owner), relative(each.time),
+                saturating_subtract(use.peak_time, each.time)});
+      made.rows.push_back(std::move(row));
+    }
   }
 
   void make_leaks(Table& made) {
@@ -468,7 +481,7 @@ Account account(reading::Profile& profile, const Questions& questions,
                 ExitCode::bad_option);
   }
   const Surroundings around = read_surroundings(profile.snapshot(), check);
-  Request request{.points = std::min(questions.points, most_points)};
+  Request request{.held = questions.held, .points = std::min(questions.points, most_points)};
   const std::vector<DeviceReading> readings = read_device_memory(profile.snapshot(), check);
   const auto asked = asked_moments(around, recorded.calls, readings);
   for (const AskedMoment& each : asked) request.moments.push_back(each.moment);

@@ -33,11 +33,15 @@ struct Table {
 struct Questions {
   By by = By::library;
   std::size_t points = 0;  // of each place's timeline; 0: none
+  std::size_t held = 0;    // of each place: the largest allocations at its peak
 };
 
 struct Account {
   // Their columns are listed in docs/memory.md.
   Table devices, peaks, owners, leaks, pools, steps, failures, processes, timeline;
+  // As requested: its place, `bytes`, `owner`, `relative_time_ns` of the allocation, and `age_ns`
+  // at the peak. Not among all().
+  Table held;
   // From --track-memory.
   Table virtual_memory, failed_calls, failure_owners, readings, unaccounted;
   bool any = false;                  // the file has allocations
