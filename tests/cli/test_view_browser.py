@@ -7,13 +7,10 @@
 takes the pictures in docs/ again.
 """
 
-import base64
 import contextlib
-import html
 import json
 import math
 import random
-import re
 import shutil
 import sqlite3
 import struct
@@ -21,146 +18,23 @@ import subprocess
 import sys
 import time
 import unittest
-import urllib.parse
 
 import browser
-import test_view
+import view_pages
 from growing import Growing
+from pair_pages import Pairs
+from report_pages import Reports
 from test_view import GPUPROF, SOURCE, serving, touched
 from test_view_details import records
+from view_pages import CAPTURES, OPENED, SHOW, SIZES, WATCH, WHOLE, parameters
 
-# Captures what the page draws, for tests: each picture (`seen`), and the pixels of rows as they are
-# on the canvas, by the first of their lines and one whose hatching is shifted by half (no label
-# reaches either).
-WATCH = """(async () => {
-  const {Painter, ruler} = await import('./draw.js');
-  const draw = Painter.prototype.draw;
-  Painter.prototype.draw = function (view, items, scroll, tilesOf, ...rest) {
-    draw.call(this, view, items, scroll, tilesOf, ...rest);
-    window.seen = {painter: this, view, items, scroll, tilesOf};
-    window.eachPicture?.();
-  };
-  const copy = new OffscreenCanvas(1, 1), context = copy.getContext('2d', {willReadFrequently: true});
-  window.rowsShown = () => {
-    const {painter, view, items, scroll, tilesOf} = seen, {ratio, width, height, labels} = painter;
-    const left = Math.round(labels * ratio), bottom = height / ratio;
-    [copy.width, copy.height] = [width, height];
-    context.drawImage(painter.canvas, 0, 0);
-    const line = y => new Uint32Array(context.getImageData(left, y, width - left, 1).data.buffer);
-    const rows = [], cut = new Set();
-    for (const item of items) {
-      const top = ruler + item.top - scroll;
-      if (item.track < 0 || item.counter) continue;
-      if (top < ruler || top + item.height > bottom) { cut.add(item.track); continue; }
-      const y = Math.round(top * ratio), tile = tilesOf(item.track).at(-1);
-      const one = line(y), two = line(y + (ratio === 1 ? item.height - 4 : 2));
-      const shades = [...painter.shades.values()], fills = new Set(shades.map(({fill}) => fill)), pales = new Set(shades.map(({pale}) => pale));
-      let text = '';
-      for (let x = 0; x < one.length; ++x) {
-        if (one[x] === painter.blank[left + x] && two[x] === one[x]) text += ' ';
-        else if (one[x] !== two[x]) text += 'h';
-        else if (pales.has(one[x])) text += 'e';
-        else text += fills.has(one[x]) ? 'f' : '?';
-      }
-      rows.push({track: item.track, row: item.row, y: top, text, tile: tile && [tile.from, tile.to, tile.width]});
-    }
-    return {from: view.from, to: view.to, pixels: width - left, left: labels, ratio, rows, cut: [...cut]};
-  };
-  document.getElementById('scroll').dispatchEvent(new Event('scroll'));
-})()"""
-
-# Opens all groups.
-OPENED = """Promise.all(['./state.js', './timeline.js'].map(module => import(module))).then(([{state}, {layout}]) => {
-  state.closed.clear();
-  layout();
-})"""
-
-# A report does not know the sizes of copies.
-WITHOUT_SIZES = """Promise.all(['./state.js', './source.js'].map(module => import(module))).then(([{state}, {source}]) => {
-  state.sizes.clear();
-  source.sizes = async places => places.map(place => [place, 0]);
-})"""
-
-# Shows a window, and waits until all its rows have arrived.
-SHOW = """new Promise(done => {
-  const {from, to} = %s;
-  window.eachPicture = () => {
-    const now = rowsShown();
-    const whole = now.rows.every(({tile}) => tile && tile[0] <= from && tile[1] >= to &&
-      Math.abs(tile[2] / (tile[1] - tile[0]) * (to - from) / now.pixels - 1) < 0.01);
-    if (now.from !== from || now.to !== to || !whole) return;
-    window.eachPicture = null;
-    done(now);
-  };
-  location.hash = `#from=${from}&to=${to}`;  // seen by the page as if it were typed
-  document.getElementById('scroll').dispatchEvent(new Event('scroll'));
-})"""
-
-# The upper part of the timeline for a window, once nothing on it changes any more.
-CANVAS = """new Promise(done => {
-  const {from, to} = %s;
-  location.hash = `#from=${from}&to=${to}`;
-  const canvas = document.getElementById('canvas'), copy = new OffscreenCanvas(1, 1), context = copy.getContext('2d', {willReadFrequently: true});
-  let before = 0, same = 0;
-  const look = () => {
-    [copy.width, copy.height] = [canvas.width, 300];
-    context.drawImage(canvas, 0, 0);
-    const {buffer} = context.getImageData(0, 0, copy.width, copy.height).data;
-    const sum = new Uint32Array(buffer).reduce((all, pixel) => Math.imul(all ^ pixel, 0x01000193), 7);
-    same = sum === before ? same + 1 : 0;
-    before = sum;
-    if (same === 25) done(sum);
-    else requestAnimationFrame(look);
-  };
-  look();
-})"""
-
-WHOLE = "seen.view.from <= %(begin)s && seen.view.to >= %(end)s && rowsShown().rows.every(row => row.tile)"
-
-# Width, height, device pixels per pixel of the page. The picture is exact if it is an even number
-# of pixels wide, as all but the third are; otherwise tiles are half a pixel off the canvas.
-SIZES = (1601, 1200, 1), (1201, 1200, 1), (1600, 1200, 1), (800, 900, 2)
-CAPTURES = "torch_step", "two_processes", "streams_graph"
 PICTURE = 1400, 640
 WRITE = False
 
 
-def parameters(address):
-    return dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(address).fragment))
-
-
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")
 @unittest.skipUnless(browser.PROGRAM, browser.WITHOUT)
-class InBrowser(test_view.Profiles):
-    times, work = test_view.Truth.times, test_view.Truth.work
-    records_of = test_view.Truth.records_of
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.browser = cls.enterClassContext(browser.Browser())
-
-    def page(self, address, *size, **more):
-        page = browser.Page(self.browser, *size, **more)
-        page.go(address)
-        return page
-
-    def watched(self, address, *size, opened=False):
-        page = self.page(address, *size)
-        if opened:
-            page.evaluate(OPENED)
-        page.evaluate(WATCH)
-        page.wait("window.seen")
-        return page
-
-    def records(self, name, server):
-        """Track: start and end of its records, where SQL knows them."""
-        run = server.get("run")
-        database = sqlite3.connect(self.profiles[name])
-        found = {i: self.records_of(database, track, run) for i, track in enumerate(run["tracks"])}
-        database.close()
-        return run, {track: records for track, records in found.items() if records}
-
+class InBrowser(Reports, Pairs, view_pages.Pages):
     def test_pages_open(self):
         for name in (*CAPTURES, "die", "nvtx_threads"):
             with self.subTest(name), serving(self.profiles[name], "--no-browser") as server:
@@ -925,177 +799,6 @@ class InBrowser(test_view.Profiles):
             )
             self.assertEqual(page.wrong(), [])
             page.close()
-
-    def report(self, profile, *words):
-        report = self.folder / "report.html"
-        subprocess.run([GPUPROF, "report", profile, "-f", "--html", report, *words],
-                       check=True, timeout=120, capture_output=True)  # fmt: skip
-        return report
-
-    def test_a_report_draws_what_the_viewer_draws(self):
-        """If it has all records: the same pixels, whatever the window."""
-        chance = random.Random(11)
-        for name in CAPTURES:
-            with self.subTest(name), serving(self.profiles[name], "--no-browser") as server:
-                run = server.get("run")
-                windows = []
-                for number in range(6):
-                    span = (run["end"] - run["begin"]) * 0.05 ** (number % 3)
-                    start = chance.uniform(run["begin"], run["end"] - span)
-                    windows.append({"from": int(start), "to": int(start + span) + 100})
-                report = self.report(self.profiles[name]).as_uri()
-                for _ in range(3):  # a loaded machine may take longer for a tile than CANVAS waits
-                    pictures = [self.pictures(each, windows) for each in (server.address, report)]
-                    if pictures[0] == pictures[1]:
-                        break
-                self.assertEqual(*pictures, windows)
-
-    def pictures(self, address, windows):
-        page = self.page(address)
-        if address.startswith("http"):
-            page.evaluate(WITHOUT_SIZES)
-        # Rows share the height that there is.
-        page.evaluate("document.querySelector('main').style.cssText = 'flex: none; height: 600px'")
-        pictures = [page.evaluate(CANVAS % json.dumps(window)) for window in windows]
-        self.assertEqual(page.wrong(), [])
-        page.close()
-        return pictures
-
-    def test_keys_of_a_report(self):
-        database = sqlite3.connect(self.profiles["torch_step"])
-        gaps = [row[0] for row in database.execute("SELECT duration FROM gpu_gaps ORDER BY 1 DESC")]
-        steps = [
-            row[0] for row in database.execute("SELECT stop - start FROM STEP ORDER BY 1 DESC")
-        ]
-        database.close()
-        page = self.page(self.report(self.profiles["torch_step"]).as_uri())
-        for key, title, times in (("g", "GPU without work", gaps), ("t", "Step: ", steps)):
-            for duration in times[:3]:
-                page.key(key)
-                page.wait(f"document.querySelector('#panel h2').textContent.startsWith({json.dumps(title)})"
-                          " && document.querySelector('#panel table')")  # fmt: skip
-                number, unit = page.evaluate(
-                    "document.querySelector('#panel dd').textContent"
-                ).split()
-                shown = float(number) * {"s": 1e9, "ms": 1e6, "µs": 1e3, "ns": 1}[unit]
-                self.assertAlmostEqual(shown / duration, 1, delta=0.001)
-        self.assertEqual(page.wrong(), [])
-        page.close()
-
-    def test_what_a_report_says_leads_to_the_timeline(self):
-        """Findings, steps and gaps move it; the contents scroll the text, and the timeline can be folded."""
-        profile = self.profiles["torch_step"]
-        database = sqlite3.connect(profile)
-        zero = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]
-        steps = database.execute("SELECT start, stop FROM STEP ORDER BY start").fetchall()
-        database.close()
-        ran = subprocess.run(
-            [GPUPROF, "findings", profile, "--json"], check=True, capture_output=True
-        )
-        draws = [draw for each in json.loads(ran.stdout)["findings"] for draw in each["draws"]
-                 if draw["relative_first_ns"] is not None]  # fmt: skip
-        page = self.page(self.report(profile).as_uri())
-        window = "Object.fromEntries(new URLSearchParams(location.hash.slice(1)))"
-
-        def shows(begin, end):
-            page.wait(
-                f"(w => w.from <= {begin} && w.to >= {end} && w.to - w.from < {4 * (end - begin)})({window})"
-            )
-
-        self.assertEqual(
-            page.evaluate("document.querySelectorAll('.finding .place').length"), len(draws)
-        )
-        page.evaluate("document.querySelector('.finding .place').click()")
-        shows(draws[0]["relative_first_ns"], draws[0]["relative_last_ns"])
-        for i, (start, stop) in enumerate(steps):
-            page.evaluate(
-                f"document.querySelectorAll('.step')[{i}].dispatchEvent(new Event('click'))"
-            )
-            shows(start - zero, stop - zero)
-        top = "document.getElementById('summary').scrollTop"
-        for number in range(
-            page.evaluate("document.querySelectorAll('#summary nav button').length")
-        ):
-            button = f"document.querySelectorAll('#summary nav button')[{number}]"
-            page.evaluate(f"{button}.click()")
-            page.wait(f"(s => s.getBoundingClientRect().top < innerHeight && s.getAttribute('aria-label') === {button}"
-                      f".textContent)(document.querySelectorAll('article > section')[{number}])")  # fmt: skip
-        self.assertGreater(page.evaluate(top), 0)
-        height = "document.getElementById('summary').clientHeight"
-        before = page.evaluate(height)
-        page.evaluate("document.getElementById('fold').click()")
-        self.assertGreater(page.evaluate(height), before)
-        self.assertEqual(
-            page.evaluate("document.getElementById('canvas').getClientRects().length"), 0
-        )
-        page.evaluate("document.getElementById('fold').click()")
-        self.assertEqual(page.evaluate(height), before)
-        self.assertEqual(page.wrong(), [])
-        page.close()
-
-    def test_a_report_in_a_frame(self):
-        """As in a notebook, where the page has no address to remember anything in."""
-        text = self.report(self.profiles["torch_step"]).read_text(encoding="utf-8")
-        holder = self.folder / "frame.html"
-        holder.write_text(f'<!doctype html><body data-drawn="yes"><iframe srcdoc="{html.escape(text)}"></iframe>',
-                          encoding="utf-8")  # fmt: skip
-        page = self.page(holder.as_uri())
-        inside = "document.querySelector('iframe').contentDocument"
-        page.wait(f"{inside}?.querySelector('.finding .place') && {inside}.body.dataset.drawn")
-        before = page.evaluate(f"{inside}.getElementById('window').textContent")
-        page.evaluate(f"{inside}.querySelector('.finding .place').click()")
-        page.wait(f"{inside}.getElementById('window').textContent !== {json.dumps(before)}")
-        time.sleep(1)  # the address would be changed a moment after the window
-        self.assertEqual(page.wrong(), [])
-        page.close()
-        holder.unlink()
-
-    def test_a_report_on_paper(self):
-        """A4, 96 pixels per inch: nothing exceeds the edge, and unusable controls are absent."""
-        for name in CAPTURES:
-            page = self.page(self.report(self.profiles[name]).as_uri(), 794, 1123)
-            page.wait("document.body.dataset.drawn")
-            page.call("Emulation.setEmulatedMedia", media="print")
-            self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 794)
-            widest = page.evaluate(
-                "Math.max(...[...document.querySelectorAll('#summary *, #canvas')]"
-                ".map(each => each.getBoundingClientRect().right))"
-            )
-            self.assertLessEqual(widest, 794)
-            shown = page.evaluate(
-                "Object.fromEntries(['search', 'jumps', 'help', 'whole', 'panel', 'status', 'summary', 'canvas']"
-                ".map(id => [id, document.getElementById(id).getClientRects().length > 0]))"
-            )
-            self.assertEqual([id for id, there in shown.items() if there], ["summary", "canvas"])
-            printed = page.call("Page.printToPDF", printBackground=True)["data"]
-            paper = base64.b64decode(printed)
-            self.assertTrue(paper.startswith(b"%PDF-"))
-            self.assertIn(len(re.findall(rb"/Type\s*/Page\b", paper)), range(1, 4))
-            self.assertEqual(page.wrong(), [])
-            page.close()
-
-    def test_a_report_asks_for_nothing(self):
-        page = self.page(self.report(self.profiles["torch_step"]).as_uri())
-        page.wait("document.querySelector('h2')")
-        asked = [url for url in page.requests() if not url.startswith(("file:", "data:", "about:"))]
-        self.assertEqual(asked, [])
-        self.assertFalse(page.evaluate("document.getElementById('ask').getClientRects().length"))
-        counts = []
-        for text in ("gemm", "/(sm|g)emm.*/", "/GEMM/", "/GEMM/i", "/(/"):
-            page.evaluate(
-                "document.getElementById('found').textContent = '';"
-                f"document.getElementById('text').value = {json.dumps(text)};"
-                "document.getElementById('search').requestSubmit()"
-            )
-            page.wait("document.getElementById('found').textContent")
-            counts.append(page.evaluate("document.getElementById('found').textContent"))
-        self.assertRegex(counts[0], "^(at least )?[1-9][0-9]* found")
-        self.assertEqual([text.split(" found")[0] for text in counts[1:4]],
-                         [counts[0].split(" found")[0], counts[0].split(" found")[0].rstrip("0123456789") + "0",
-                          counts[0].split(" found")[0]])  # fmt: skip
-        self.assertIn("Invalid regular expression", counts[4])
-        self.assertEqual(page.wrong(), [])
-        page.close()
 
     def test_pictures_of_the_documentation(self):
         """Three captures. --write takes the pictures again; otherwise they must exist with that size."""

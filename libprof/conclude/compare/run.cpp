@@ -67,14 +67,6 @@ void leave_out_edges(report::TimeAccount& account) {
   }
 }
 
-// Steps are compared if they are judged from start to start; otherwise the run is, or what was
-// chosen.
-reading::JudgedWindow period_of(store::Database& database, const reading::Filter& chosen) {
-  reading::JudgedWindow period = reading::judged_window(database, chosen.from, chosen.to);
-  if (period.of_steps() && !period.from_start_to_start) return {};
-  return period;
-}
-
 // Grid and block.
 using Shape = std::array<std::int32_t, 6>;
 
@@ -178,12 +170,18 @@ bool is_idle(const PartName& part) {
   return std::ranges::find(busy, part.first) == std::end(busy);
 }
 
+reading::JudgedWindow compared_period(store::Database& database, const reading::Filter& chosen) {
+  reading::JudgedWindow period = reading::judged_window(database, chosen.from, chosen.to);
+  if (period.of_steps() && !period.from_start_to_start) return {};
+  return period;
+}
+
 Run read_run(store::Database& database, const reading::Filter& window,
              const std::function<void()>& check) {
   Run run;
   reading::Tables tables(database);
   read_facts(database, tables, run);
-  const reading::JudgedWindow period = period_of(database, window);
+  const reading::JudgedWindow period = compared_period(database, window);
   report::TimeAccount account = report::read_account(database, period.window, check);
   if (!period.window.from && !period.window.to) leave_out_edges(account);
   run.device_count = static_cast<std::int64_t>(account.gpus.size());

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "libprof/read/profile.hpp"
+#include "libprof/read/steps_window.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::compare {
@@ -52,6 +53,10 @@ void abridge_names(Run& run);
 
 // Whether the part is one of those in which the GPU was idle.
 bool is_idle(const PartName& part);
+
+// What read_run() compares: steps, if they are judged from start to start; otherwise what was
+// chosen, or without an edge the run.
+reading::JudgedWindow compared_period(store::Database& database, const reading::Filter& chosen);
 
 // `window` restricts it to a part of the run, which then is one step. Otherwise the steps are those
 // of reading::judged_window(), if there are at least four. Without steps it is the time from the

@@ -4,22 +4,22 @@ import {count, share, time} from './format.js';
 import {bar, button, cell, make, table} from './panel.js';
 
 // The class is the color's name.
-const rowColor = row => row.class.replace(' ', '-');
+export const rowColor = row => row.class.replace(' ', '-');
 const mostBars = 4;
-const work = ['compute', 'communication', 'copy', 'set'];
+const workClasses = ['compute', 'communication', 'copy', 'set'];
 
-function barOf(rows, whole) { return bar(rows.map(row => [row.words, row.duration, `var(--${rowColor(row)})`]), whole); }
+function accountBar(rows, whole) { return bar(rows.map(row => [row.words, row.duration, `var(--${rowColor(row)})`]), whole); }
 
 // All of it, or of each GPU its work and the `most` largest parts.
 export function accounts(answer, most = Infinity) {
   const parts = answer.gpus.flatMap(({name, rows}) => {
-    const isShown = (row, i) => i < most || work.includes(row.class);
+    const isShown = (row, i) => i < most || workClasses.includes(row.class);
     const shown = rows.filter(isShown), others = rows.filter((row, i) => !isShown(row, i));
     const lines = table(['it', 'time', 'share', 'intervals'], shown.map(row => {
       return [{text: row.words, color: rowColor(row)}, cell(row.duration, time), cell(row.duration, size => share(size, answer.time)), cell(row.intervals)];
     }));
     const more = others.length ? `${count(others.length)} smaller parts: ${time(others.reduce((sum, row) => sum + row.duration, 0))}. ` : '';
-    return [make('h2', name), barOf(rows, answer.time), lines, make('p', `${more}In all ${time(answer.time)}.`, 'key')];
+    return [make('h2', name), accountBar(rows, answer.time), lines, make('p', `${more}In all ${time(answer.time)}.`, 'key')];
   });
   return parts.length ? parts : [make('p', 'No GPU work that has times.')];
 }
@@ -30,7 +30,7 @@ export function showVerdict(answer, go) {
   section.hidden = !answer.verdict;
   const bars = answer.gpus.slice(0, mostBars).map(({name, rows}) => {
     const one = button('', go, name);
-    one.replaceChildren(barOf(rows, answer.time));
+    one.replaceChildren(accountBar(rows, answer.time));
     one.setAttribute('aria-label', `Where the time of ${name} went`);
     return one;
   });

@@ -2,7 +2,7 @@
 // The viewer: opens the run and wires the parts.
 import {source} from './source.js';
 import {Questions} from './sql.js';
-import {get, state} from './state.js';
+import {get, state, wordsOf} from './state.js';
 import {layout, painter} from './timeline.js';
 import {goToTime} from './choose.js';
 import {align, complain, jumps, open, showRun} from './run.js';
@@ -11,6 +11,7 @@ import {FlameTab} from './flame.js';
 import {MemoryTab} from './memory.js';
 import {StatisticsTab} from './statistics.js';
 import {Tabs} from './tabs.js';
+import {showShare} from './send.js';
 
 // A report has no tabs, since they ask the run's file.
 function makeTabs() {
@@ -19,7 +20,8 @@ function makeTabs() {
   new Questions(source, goToTime, () => [state.run.begin, state.run.end], () => tabs.toggle('sql', false));
   get('tab-memory').hidden = !state.run.tracks.some(track => track.unit === 'bytes');
   for (const name of source.isPair ? ['statistics', 'flame', 'memory'] : []) get(`tab-${name}`).hidden = true;
-  const restore = address => tabs.restore(new URLSearchParams(new URL(address).hash.slice(1)).get('tab') ?? '');
+  get('share').addEventListener('click', showShare);
+  const restore = address => tabs.restore(wordsOf(address).get('tab') ?? '');
   window.addEventListener('hashchange', ({newURL}) => restore(newURL));
   restore(location.href);
   return {q: () => tabs.toggle('sql'), ...!source.isPair && {i: () => tabs.toggle('statistics'), c: () => tabs.toggle('flame')}};
@@ -29,7 +31,7 @@ async function start() {
   await open();
   painter.resize();
   layout();
-  get('tabs').hidden = Boolean(source.data);
+  get('tabs').hidden = get('share').hidden = Boolean(source.data);
   const more = source.data ? {} : makeTabs();
   listen({...jumps.actions, ...more}, align);
   return showRun();

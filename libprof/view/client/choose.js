@@ -6,7 +6,8 @@ import {hostIn} from './jump.js';
 import {source} from './source.js';
 import {arrowsOf, linkButtons} from './links.js';
 import {accounts} from './account.js';
-import {button, card, differences, list, make, statistics, table} from './panel.js';
+import {compared, differences} from './compare.js';
+import {button, card, list, make, statistics, table} from './panel.js';
 import {beside, firstInView} from './walk.js';
 import {get, remember, state} from './state.js';
 import {gapAt, groupsOf, itemAt, itemOf, layout, painter, pieceAt, redraw, scrollTo, show, showAround, showAt, tilesOf} from './timeline.js';
@@ -83,7 +84,14 @@ export function recordParts(place, answer) {
   redraw();
   const {name} = answer.place, [label, full] = nameOf(name);
   const all = button('Mark all of this name', () => markName(name, full || label), 'Then n and N walk through them.');
-  return card(answer, [...linkButtons(answer, other => goAlong(answer.place, other)), all]);
+  return card(answer, [...linkButtons(answer, other => goAlong(answer.place, other)), all, ...accountOf(place, answer)]);
+}
+
+// For an NVTX range: what the GPUs did in its time.
+function accountOf({track}, {place: {begin, end}}) {
+  const run = source.runOf(track), shift = source.shifts[run], words = {from: begin - shift, to: end - shift};
+  if (state.run.tracks[track].kind !== 'range' || get('data') || end <= begin) return [];
+  return [button('Where the time of each GPU went', () => tell('Where the time of the range went', source.ask('account', run, words), accounts, [], true))];
 }
 
 // Opens the groups that a record is in.
@@ -105,18 +113,26 @@ async function goAlong(from, to) {
 }
 
 function tellOf(title, from, to, most, above = [], all = false) {
-  if (!source.isPair && !get('data')) {  // a report's page has no file to ask
-    const words = all ? {} : {from, to};
-    above = [...above, button('Where the time of each GPU went',
-                              () => tell(title, source.ask('account', 0, words), accounts, above))];
+  const words = all ? {} : {from, to}, more = (text, ask, show) => button(text, () => tell(title, ask(), show, above));
+  if (source.isPair) {
+    const changes = more('What changed in where the time went', () => source.comparison(words), answer => compared(answer, most, goStep));
+    return tell(title, source.differences(from, to), answer => differences(answer, source.titles, most), get('data') ? above : [...above, changes]);
   }
-  if (!source.isPair) return tell(title, source.statistics(from, to), answer => statistics(answer, most, all, markName), above);
-  return tell(title, source.differences(from, to), answer => differences(answer, source.titles, 2 * most, all), above);
+  if (!get('data')) {  // a report's page has no file to ask
+    above = [...above, more('Where the time of each GPU went', () => source.ask('account', 0, words), accounts)];
+  }
+  return tell(title, source.statistics(from, to), answer => statistics(answer, most, all, markName), above);
 }
+
+// What changed between two whole runs.
+export function tellChange() { return tell('What changed', source.comparison(), answer => compared(answer, 10, goStep)); }
+
+// The step of both runs, see run.js.
+const goStep = i => document.dispatchEvent(new CustomEvent('alignstep', {detail: i + 1}));
 
 export function tellAll() {
   const {begin, end} = state.run;
-  return tellOf(source.isPair ? 'Both runs' : 'The whole run', Math.floor(begin), Math.ceil(end), 10, [], true);
+  return source.isPair ? tellChange() : tellOf('The whole run', Math.floor(begin), Math.ceil(end), 10, [], true);
 }
 
 // The panel follows the window while nothing is selected. Statistics of a long run keep the server from drawing, so they wait
@@ -137,6 +153,7 @@ export function follow() {
 
 export function selectRange(range, title = `${time(range.to - range.from)} from ${time(range.from)} on`, above = []) {
   mark(null, range);
+  remember();
   const from = Math.floor(range.from), to = Math.max(Math.ceil(range.to), from + 1);
   return tellOf(title, from, to, 20, above);
 }

@@ -5,7 +5,7 @@ import {busyColor, colorOf, markOf, onMark, pixelOf} from './palette.js';
 import {busyShares} from './share.js';
 import {lowerBound} from './tiles.js';
 
-export const ruler = 22, rowHeight = 18, tallestRow = 34, groupHeight = 22, counterHeight = 44;
+export const ruler = 22, rowHeight = 18, roomyRow = 26, tallestRow = 38, groupHeight = 22, counterHeight = 44;
 const space = 3;  // below a row
 const font = '11px system-ui, sans-serif';
 const shareOfDimmed = 0.2;
@@ -397,7 +397,8 @@ export class Painter {
     context.fillStyle = this.colors.faint;
     for (const {at, step, x} of this.ticks(view)) {
       context.fillRect(x, ruler - 6, 1, 6);
-      context.fillText(moment(at, step), x + 3, ruler / 2);
+      const text = moment(at, step);
+      if (x + 3 + this.widthOf(text) <= this.labels + this.axisWidth) context.fillText(text, x + 3, ruler / 2);
     }
     for (const {at, text} of notes) {
       const x = this.x(view, at) / this.ratio;

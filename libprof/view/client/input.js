@@ -112,7 +112,11 @@ function resized() {
 // The panel's width, by pointer or arrow keys.
 function listenToDivide() {
   const divide = get('divide'), panel = get('panel');
-  const widen = by => { panel.style.width = `${Math.max(160, panel.getBoundingClientRect().width + by)}px`; };
+  const widen = by => {
+    const width = Math.max(160, panel.getBoundingClientRect().width + by);
+    panel.style.width = `${width}px`;
+    divide.setAttribute('aria-valuenow', `${Math.round(100 * width / innerWidth)}`);
+  };
   let from = null;
   divide.addEventListener('pointerdown', event => { divide.setPointerCapture(event.pointerId); from = event.clientX; });
   divide.addEventListener('pointermove', event => {

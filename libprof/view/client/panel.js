@@ -114,7 +114,7 @@ const titles = {
 
 // Shares are of the window, if one was chosen; for a whole run, of the time from the first work to the last, since the host
 // may begin long before and end long after.
-function devices(all, {from, to}, whole) {
+export function devices(all, {from, to}, whole) {
   return all.flatMap(device => {
     const span = whole ? device.last - device.first : to - from;
     const pieces = [
@@ -150,7 +150,7 @@ export function statistics(answer, most, whole = false, go = null) {
 }
 
 // A table of the first rows; a button shows the others. `all`: how many there are, of which `rows` may be the first.
-function long(heads, rows, most, all) {
+export function long(heads, rows, most, all) {
   const shown = table(heads, rows.slice(0, most)), left = all - Math.min(most, rows.length);
   if (left === 0) return [shown];
   const more = make('p', undefined, 'key');
@@ -171,54 +171,6 @@ export function untimed(answer) {
   const rows = answer.groups.map(each => [each.name, `${each.process}`, count(each.count), each.ids.join(', ')]);
   const more = answer.left_out > 0 ? [make('p', `and ${count(answer.left_out)} more records`, 'key')] : [];
   return [table(['name', 'process', 'count', 'first _id_'], rows), ...more];
-}
-
-function signed(from, to, show) {
-  return {text: `${to < from ? '\u2212' : to > from ? '+' : ''}${show(Math.abs(to - from))}`, value: to - from};
-}
-
-// The change in percent; of nothing there is none.
-function change(from, to) {
-  if (from === 0) return {text: to > 0 ? 'new' : '', value: to > 0 ? Infinity : 0};
-  const part = 100 * (to - from) / from;
-  return {text: `${part < 0 ? '\u2212' : part > 0 ? '+' : ''}${Math.abs(part).toFixed(1)} %`, value: part};
-}
-
-// The answer `differences` as elements.
-export function differences(answer, titles, most, whole) {
-  const parts = titles.flatMap((title, i) => {
-    const shown = devices(answer.devices[i], answer.lasted[i], whole);
-    return [make('h2', title), ...shown.length ? shown : [make('p', 'no GPU work in this time', 'key')]];
-  });
-  const both = (values, show) => ({text: values.map(show).join(' \u2192 '), value: values[1]});
-  const mean = (each, i) => each.count[i] > 0 ? time(Math.round(each.time[i] / each.count[i])) : '\u2013';
-  const row = each => [{text: plainName(each.name), title: each.name, color: each.color}, signed(...each.time, time), change(...each.time), both(each.time, time),
-                       {text: [0, 1].map(i => mean(each, i)).join(' \u2192 '), value: each.time[1] / each.count[1] || 0}, both(each.count, count)];
-  const heads = ['name', 'difference', '%', 'time', 'mean', 'count'];
-  const rows = [{name: 'all GPU work', ...answer.all}, ...answer.work].map(row), first = verdictOf(answer, titles);
-  const copy = button('Copy as Markdown', async () => {
-    try {
-      await navigator.clipboard.writeText(markdown(first, heads, rows.slice(0, most + 1)));
-      copy.textContent = 'Copied';
-    } catch (error) {
-      copy.textContent = error.message;
-    }
-  });
-  return [make('p', first), copy, ...parts, make('h2', 'Differences by kernel'), ...long(heads, rows, most + 1, answer.names + 1)];
-}
-
-// How long the GPUs worked in the two runs, and the time from the first work to the last.
-function verdictOf({all, devices: both}, titles) {
-  const spans = both.map(some => some.length ? Math.max(...some.map(({last}) => last)) - Math.min(...some.map(({first}) => first)) : 0);
-  const words = ([from, to]) => `${time(to)} after ${time(from)}${from ? ` (${change(from, to).text || 'the same'})` : ''}`;
-  return `${titles[1]} compared with ${titles[0]}: GPU work took ${words(all.time)}, from the first to the last ${words(spans)}.`;
-}
-
-// Names are text of the file: nothing in them is markup.
-function markdown(first, heads, rows) {
-  const plain = text => text.replaceAll(/[`\n]/g, ' ').replaceAll('|', '\\|'), line = cells => `| ${cells.join(' | ')} |\n`;
-  const lines = rows.map(([{title = '', text}, ...numbers]) => line([`\`${plain(title || text)}\``, ...numbers.map(each => plain(each.text))]));
-  return `${plain(first)}\n\n${line(heads)}${line(heads.map((_, i) => i ? '--:' : '---'))}${lines.join('')}`;
 }
 
 export const keys = [

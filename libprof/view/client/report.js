@@ -26,8 +26,11 @@ function nameTest(text) {
 }
 
 export class ReportSource {
+  // `suffix`: of the elements of another run than the report's.
+  constructor(suffix = '') { this.suffix = suffix; }
+
   async run() {
-    this.data = await (await unpacked('data')).json();
+    this.data = await (await unpacked(`data${this.suffix}`)).json();
     this.levels = this.data.levels.map((level, number) => ({...level, number}));
     return this.data.run;
   }
@@ -35,7 +38,7 @@ export class ReportSource {
   // Levels are loaded when they are drawn: each is as large as a separate report.
   async load(level) {
     if (level.tiles || level.records) return level;
-    const answer = await unpacked(`level${level.number}`);
+    const answer = await unpacked(`level${level.number}${this.suffix}`);
     if (level.width) level.tiles = decode(await answer.json(), level.from, level.to, level.width);
     else level.records = new AllRecords(await answer.arrayBuffer(), level.from, level.to);
     return level;
@@ -64,7 +67,7 @@ export class ReportSource {
   }
 
   async names(ids) {
-    return Object.fromEntries(ids.map(id => [id, this.data.names[id] ?? ['', '', '']]));
+    return Object.fromEntries(ids.filter(id => this.data.names[id]).map(id => [id, this.data.names[id]]));
   }
 
   // The record, or the piece that includes it, with its length; `by`: the next one (1), or the previous one (-1).
@@ -94,6 +97,12 @@ export class ReportSource {
     return found;
   }
 
+  async begin(_name, _nth, step) {
+    const {all, count} = this.data.steps;
+    return step ? {count, begin: all[step - 1]?.begin} : this.data.begin;
+  }
+
+  async differences() { throw new Error(notHere); }
   async stops() { return this.data.stops; }
   async gaps(from, to) { return {gaps: this.data.stops.gaps.filter(gap => gap.at < to && gap.at + gap.time > from)}; }
   async ask(question) {

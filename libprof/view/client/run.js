@@ -4,12 +4,13 @@ import {count, time} from './format.js';
 import {source} from './source.js';
 import {Jumps} from './jump.js';
 import {accounts, showFindings, showVerdict} from './account.js';
+import {showChange} from './compare.js';
 import {readNotes} from './notes.js';
 import {button, folded, list, make, untimed} from './panel.js';
 import {showSummary} from './summary.js';
-import {get, state} from './state.js';
+import {get, remember, state, wordsOf} from './state.js';
 import {fetchWhole, layout, painter, redraw, show, showAll, showAround} from './timeline.js';
-import {follow, goTo, markName, panel, recordParts, reveal, tell, tellAll} from './choose.js';
+import {follow, goTo, markName, panel, recordParts, reveal, selectRange, tell, tellAll, tellChange} from './choose.js';
 
 const mostToJudge = 3e6;  // records; findings of more take seconds, see gpuprof findings
 
@@ -29,12 +30,14 @@ function showFinding({title, fix, saving, what, from, to}) {
   goTo({at: from, time: Math.max(0, to - from), track: -1}, title, facts);
 }
 
-export async function align(name, nth) {
+// By the nth record of a name, by a step, or without both by the first steady step or GPU work.
+export async function align(name, nth, step = 0) {
   try {
-    await source.align(name, nth);
-    state.aligned = {name, nth};
-    const shift = source.shifts[1];
-    get('shift').textContent = `${source.titles[1]} is shown ${time(Math.abs(shift))} ${shift < 0 ? 'earlier' : 'later'}`;
+    const at = await source.align(name, nth, step);
+    state.aligned = {name, nth, step};
+    const [, shift] = source.shifts, steps = at ? `, for step ${at} of both to begin at the same time` : '';
+    get('shift').textContent = `${source.titles[1]} is shown ${time(Math.abs(shift))} ${shift < 0 ? 'earlier' : 'later'}${steps}`;
+    get('shift').title = get('shift').textContent;
   } catch (error) {
     get('shift').textContent = error.message;
     return;
@@ -48,9 +51,17 @@ export async function align(name, nth) {
   fetchWhole().catch(complain);
 }
 
+// Shows a step of both runs, one below the other.
+async function alignStep(step) {
+  await align('', 1, step);
+  const {steps: [{all}]} = await source.comparison(), {begin, time: length} = all[step - 1];
+  showAround(begin, begin + length, 0.1);
+  remember();
+}
+
 // Shows what the address describes. Returns whether a record is selected.
 async function restore(address = location.href) {
-  const words = new URLSearchParams(new URL(address).hash.slice(1));
+  const words = wordsOf(address);
   const from = Number(words.get('from')), to = Number(words.get('to'));
   const theme = words.get('theme');
   if (['light', 'dark'].includes(theme) && theme !== document.documentElement.style.colorScheme) {
@@ -63,7 +74,9 @@ async function restore(address = location.href) {
   const name = Number(words.get('mark') ?? -1);
   if (name >= 0 && state.marked?.name !== name) markName(name, '');
   const [track, row, item, ...more] = (words.get('at') ?? '').split(',').map(Number);
-  const answer = item !== undefined && more.length === 0 && await source.details({track, row, item});
+  const [begin, end] = (words.get('range') ?? '').split(',').map(Number);
+  if (end > begin) return Boolean(await selectRange({from: begin, to: end}));
+  const answer = item !== undefined && more.length === 0 && await source.details({track, row, item}).catch(complain);
   state.marks.selected = answer ? answer.place : null;
   redraw();
   if (!answer) return false;
@@ -88,7 +101,7 @@ function present() {
   more[0]?.firstChild.append(first, make('span', `and ${count(rest.length)} more`, 'more'));
   lost.replaceChildren(...more.length || !first ? more : [first], ...buttons);
   const account = source.data?.account ?? run.account;  // not while a run is being recorded
-  if (account) showVerdict(account, () => panel('Where the time went', accounts(account), true));
+  if (account && !source.isPair) showVerdict(account, () => panel('Where the time went', accounts(account), true));
   state.standing = [`${count(run.stored)} records`, ...run.notes].join(' \u00b7 ');
   get('status').textContent = state.standing;
 }
@@ -147,12 +160,13 @@ async function begin() {
   if (source.grows) showAll();
   else showAround(firstView.from, firstView.to, 0.01, 0);
   fetchWhole().catch(complain);
-  showSummary(source, state.run);
+  showSummary();
   // Not the present address: that may have been replaced meanwhile.
   window.addEventListener('hashchange', ({newURL}) => restore(newURL).catch(complain));
   if (!await restore() && get('data')) tellAll();  // of the whole report
   else follow();
-  if (get('data') || source.isPair || source.grows || state.run.stored > mostToJudge) return;
+  if (source.isPair) return source.comparison().then(answer => showChange(answer, tellChange)).catch(complain);
+  if (get('data') || source.grows || state.run.stored > mostToJudge) return;
   source.ask('findings').then(answer => showFindings(answer, showFinding)).catch(complain);
 }
 
@@ -161,12 +175,13 @@ export async function open() {
   state.run = await source.run();
   present();
   if (!source.isPair) return;
-  const words = new URLSearchParams(location.hash.slice(1));
+  const words = wordsOf();
   document.body.classList.add('two');
-  get('align').hidden = false;
+  get('align').hidden = Boolean(get('data'));  // a report does not have the times of all names
   get('name').value = words.get('name') ?? '';
   get('nth').value = words.get('nth') ?? 1;
-  await align(get('name').value, Number(get('nth').value));
+  document.addEventListener('alignstep', event => alignStep(/** @type {CustomEvent} */ (event).detail).catch(complain));
+  await align(get('name').value, Number(get('nth').value), Number(words.get('step') ?? 0));
 }
 
 // Shows the run, and what comes of it as it grows.
@@ -175,5 +190,5 @@ export function showRun() {
   growing();
   if (run.records > 0) return begin();
   panel('Nothing to draw', [`No record of this run has a time${source.grows ? ' yet' : ''}.`, ...run.notes].map(text => make('p', text)));
-  showSummary(source, run);
+  showSummary();
 }

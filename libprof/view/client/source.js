@@ -32,7 +32,7 @@ class ServerSource {
   search(wanted, after) { return this.ask('search', {...wanted, after}); }
   stops() { return this.ask('stops'); }
   sql(text, signal) { return this.ask('sql', {text}, 0, signal); }
-  begin(name, nth) { return this.ask('begin', {name, nth}); }
+  begin(name, nth, step) { return this.ask('begin', {name, nth, ...step && {step}}); }
   differences(from, to, shift) { return this.ask('differences', {from, to, shift}); }
 }
 
@@ -43,16 +43,18 @@ class Runs {
     this.sources = [first];
     this.shifts = [0];
     /** @type {Promise<any>} */ this.asked = Promise.resolve();
+    /** @type {Promise<any>} */ this.compared = null;
   }
 
-  get data() { return this.sources[0].data; }
+  // What the page of a report has of its run, which is the last.
+  get data() { return this.sources.at(-1).data; }
   get isPair() { return this.sources.length > 1; }
   get titles() { return this.runs.map(run => run.title); }
 
   async run() {
     const first = await this.sources[0].run();
     this.sources.length = 1;
-    for (let i = 1; i < first.runs; ++i) this.sources.push(new ServerSource(i));
+    for (let i = 1; i < first.runs; ++i) this.sources.push(this.data ? new ReportSource() : new ServerSource(i));
     this.runs = [first, ...await Promise.all(this.sources.slice(1).map(source => source.run()))];
     this.shifts = this.runs.map(() => 0);
     this.bases = this.runs.map((_, i) => this.runs.slice(0, i).reduce((sum, run) => sum + run.tracks.length, 0));
@@ -60,17 +62,23 @@ class Runs {
     return this.joined();
   }
 
-  // Makes the nth record of that name begin at the same time in all runs; without a name, the first
-  // GPU work.
-  async align(name, nth) {
-    const found = await Promise.all(this.sources.map(source => source.begin(name, nth)));
+  // Makes the nth record of that name, or a step by number, begin at the same time in all runs. Without both the first step that
+  // has warmed up in all of them; without such a step, the first GPU work. Returns the step's number; 0: it is none.
+  async align(name, nth, step = 0) {
+    const begins = number => Promise.all(this.sources.map(source => source.begin(name, nth, number)));
+    let found = await begins(step), at = step;
+    if (!name && !step && found.every(({steady}) => steady)) {
+      const number = Math.max(...found.map(({steady}) => steady)), steps = await begins(number);
+      if (steps.every(({begin}) => begin !== undefined)) [found, at] = [steps, number];
+    }
     found.forEach(({begin, count}, i) => {
-      if (name && begin === undefined) throw new Error(`${this.titles[i]} has ${count} of this name`);
+      if ((name || step) && begin === undefined) throw new Error(`${this.titles[i]} has ${count} ${step ? 'steps' : 'of this name'}`);
     });
     const drawn = this.runs.map(run => run.records > 0);
-    const begins = found.map(({begin}, i) => begin ?? this.runs[i].begin);
-    const base = begins[drawn.indexOf(true)];
-    this.shifts = begins.map((begin, i) => drawn[i] ? base - begin : 0);
+    const times = found.map(({begin}, i) => begin ?? this.runs[i].begin);
+    const base = times[drawn.indexOf(true)];
+    this.shifts = times.map((begin, i) => drawn[i] ? base - begin : 0);
+    return at;
   }
 
   joined() {
@@ -116,7 +124,11 @@ class Runs {
     return result;
   }
 
-  names(ids) { return this.sources[0].names(ids); }
+  // The last run's names include those of the others.
+  async names(ids) {
+    const all = await Promise.all((this.data ? this.sources : this.sources.slice(0, 1)).map(source => source.names(ids)));
+    return Object.fromEntries(ids.map(id => [id, all.find(names => names[id])?.[id] ?? ['', '', '']]));
+  }
 
   // The bytes of copies and sets, by "track.row.item"; 0: not known.
   /** @returns {Promise<[string, number][]>} */
@@ -151,6 +163,20 @@ class Runs {
   sql(text, run, signal) { return this.inTurn(() => this.sources[run].sql(text, signal)); }
   statistics(from, to) { return this.sources[0].statistics(from, to); }
   differences(from, to) { return this.sources[0].differences(from, to, this.shifts[1]); }
+
+  // What changed between two runs, or in a part of them. Of the runs it is asked once.
+  comparison(part = {}) {
+    const run = this.data ? 1 : 0;
+    const ask = async () => {
+      const answer = await this.ask('comparison', run, {...part, ...part.from !== undefined && {shift: this.shifts[1]}});
+      const [a, b] = answer.periods.map(({from, to}, i) => ({from: from ?? Math.floor(this.runs[i].begin), to: to ?? Math.ceil(this.runs[i].end) + 1}));
+      const {work} = await this.sources[run].ask('differences', {from: a.from, to: a.to, other_from: b.from, other_to: b.to});
+      return {...answer, work};
+    };
+    if (part.from !== undefined) return ask();
+    this.compared ??= ask().catch(error => { this.compared = null; throw error; });
+    return this.compared;
+  }
 
   async details({track, row, item}) {
     const i = this.runOf(track);
@@ -194,4 +220,4 @@ class Runs {
   }
 }
 
-export const source = new Runs(document.getElementById('data') ? new ReportSource() : new ServerSource(0));
+export const source = new Runs(document.getElementById('data-0') ? new ReportSource('-0') : document.getElementById('data') ? new ReportSource() : new ServerSource(0));

@@ -16,7 +16,7 @@
 export const state = new class {
   // run.js: the source's answer `run`, where two runs are aligned, and the status line
   /** @type {any} */ run = null;
-  aligned = {name: '', nth: 1}; standing = '';
+  aligned = {name: '', nth: 1, step: 0}; standing = '';
   // timeline.js: the window, its lines, and whether a request, a picture and an address are under way
   /** @type {Span} */ view = {from: 0, to: 1};
   /** @type {Item[]} */ items = [];
@@ -47,12 +47,18 @@ export const state = new class {
 
 export const get = /** @type {(id: string) => any} */ (id => document.getElementById(id));
 
+// What an address says is shown; a report can begin with what it was made with.
+export function wordsOf(address = location.href) {
+  return new URLSearchParams(new URL(address).hash.slice(1) || (get('state')?.textContent ?? ''));
+}
+
 export function remember() {
   if (location.protocol === 'about:') return;  // a frame in a notebook, which has no address
-  const {view, marks: {selected}, marked, aligned: {name, nth}, notes, tab} = state, text = get('text').value;
+  const {view, marks: {selected, range}, marked, aligned: {name, nth, step}, notes, tab} = state, text = get('text').value;
   const theme = document.documentElement.style.colorScheme;
-  const words = {from: Math.round(view.from), to: Math.round(view.to), ...text && {text}, ...name && {name, nth},
+  const words = {from: Math.round(view.from), to: Math.round(view.to), ...text && {text}, ...name && {name, nth}, ...step && {step},
                  ...selected && {at: [selected.track, selected.row, selected.item].join()},
+                 ...range && {range: [range.from, range.to].map(Math.round).join()},
                  ...marked?.name !== undefined && {mark: marked.name}, ...tab && {tab}, ...theme && {theme},
                  ...notes.length && {notes: JSON.stringify(notes.map(({at, text}) => [Math.round(at), text]))}};
   history.replaceState(null, '', `#${new URLSearchParams(/** @type {any} */ (words))}`);

@@ -6,13 +6,18 @@ import {hostIn} from './jump.js';
 import {accounts} from './account.js';
 import {button, list, make, shape, table, untimed} from './panel.js';
 import {goToTime} from './choose.js';
+import {compared} from './compare.js';
+import {source} from './source.js';
 
 const mostSummaryRows = 10;
 const wide = ['Findings', 'Steps', 'Longest times without GPU work', 'Metrics, means of launches'];  // on paper
 
+// A time of the report's run, which the timeline may show shifted.
+const goToOwn = (at, length) => goToTime(at + source.shifts.at(-1), length);
+
 // `text`: a time, which paper has too.
 function placeButton(from, length, text = '') {
-  const element = button(text || 'Show', () => goToTime(from, length), 'Show it in the timeline');
+  const element = button(text || 'Show', () => goToOwn(from, length), 'Show it in the timeline');
   element.classList.add('place');
   element.classList.toggle('only', !text);
   return element;
@@ -59,7 +64,7 @@ function findingParts(run, {about, all, rest, together, abstains}) {
 // flat are cut, and say how long they took.
 function stepChart({all, count: number, median, longest, longest_number}) {
   const width = 1000, height = 120, room = 16, top = Math.min(longest, 4 * median || longest), each = Math.min(60, width / all.length);
-  const picture = shape('svg', {viewBox: `0 0 ${width} ${height + room}`, class: 'steps', role: 'img',
+  const picture = shape('svg', {viewBox: `0 0 ${width} ${height + room}`, class: 'steps', role: 'group',
                                 'aria-label': `${count(number)} steps, median ${time(median)}, longest ${time(longest)}`});
   const y = ns => room + height - height * Math.min(1, ns / top);
   all.forEach((step, i) => {
@@ -74,8 +79,8 @@ function stepChart({all, count: number, median, longest, longest_number}) {
       label.textContent = `\u25b2 ${time(step.time)}`;
       group.append(label);
     }
-    group.addEventListener('click', () => goToTime(step.begin, step.time));
-    group.addEventListener('keydown', event => { if (event.key === 'Enter') goToTime(step.begin, step.time); });
+    group.addEventListener('click', () => goToOwn(step.begin, step.time));
+    group.addEventListener('keydown', event => { if (event.key === 'Enter') goToOwn(step.begin, step.time); });
     picture.append(group);
   });
   picture.append(shape('line', {x1: 0, x2: width, y1: y(median), y2: y(median), class: 'median'}));
@@ -153,6 +158,7 @@ function summaryParts(data, run) {
   else gpu.push(make('p', data.untimed.groups.length ? 'None has times.' : 'None was recorded.'));
   if (data.untimed.groups.length) gpu.push(make('h3', 'GPU work without times'), ...untimed(data.untimed));
   const parts = [];
+  if (data.comparison) parts.push([`Compared with ${data.comparison.titles[0]}`, compared({...data.comparison, work: data.differences.work}, mostSummaryRows)]);
   if (data.account.gpus.length) parts.push(['Where the time went', accounts(data.account, mostSummaryRows)]);
   parts.push(['Findings', findingParts(run, data.advice)]);
   if (data.steps.all.length) parts.push(['Steps', stepChart(data.steps)]);
@@ -172,8 +178,8 @@ function foldTimeline() {
   dispatchEvent(new Event('resize'));
 }
 
-export function showSummary(source, run) {
-  const data = document.getElementById('data') && source.data;
+export function showSummary() {
+  const data = document.getElementById('data') && source.data, run = source.runs.at(-1);
   if (!data) return;
   document.body.classList.add('report');
   const article = make('article'), contents = make('ol');

@@ -1,7 +1,7 @@
 // @ts-check
 // The timeline: which window, rows and tiles are drawn, and what is drawn where.
 import {moment, time} from './format.js';
-import {Painter, counterHeight, groupHeight, rowHeight, ruler, tallestRow} from './draw.js';
+import {Painter, counterHeight, groupHeight, roomyRow, rowHeight, ruler, tallestRow} from './draw.js';
 import {Minimap} from './map.js';
 import {lowerBound} from './tiles.js';
 import {source} from './source.js';
@@ -98,12 +98,11 @@ function linesOf(high) {
 
 // Rows share the height that is left, in steps of 4 pixels, which the hatching needs to look alike.
 export function layout() {
-  for (const track of state.run.tracks) {
-    const minor = groupsOf(track)[2];
-    if (minor && !state.known.has(minor)) state.closed.add(minor);
-    if (minor) state.known.add(minor);
-  }
-  const room = painter.height / painter.ratio - ruler;
+  const room = painter.height / painter.ratio - ruler, minors = state.run.tracks.map(track => groupsOf(track)[2]);
+  const unseen = minors.filter(minor => minor && !state.known.has(minor));
+  // Minor groups begin closed, unless there is room for all.
+  if (unseen.length > 0 && linesOf(roomyRow).top > room) unseen.forEach(minor => state.closed.add(minor));
+  unseen.forEach(minor => state.known.add(minor));
   let high = tallestRow, lines = linesOf(high);
   while (lines.top > room && high > rowHeight) lines = linesOf(high -= 4);
   state.items = lines.items;

@@ -95,6 +95,7 @@ std::string run_answer(const Model& model, const RunPart& part, std::string_view
                       {"unit", shortened(track.counter.unit, longest)}});
   }
   return json_text({{"title", shortened(title, longest)},
+                    {"path", valid_utf8(part.path)},
                     {"account", model.account ? account_answer(*model.account) : json()},
                     {"runs", runs},
                     {"version", growth.version},
@@ -225,42 +226,55 @@ std::string found_answer(const Model& model, const Found& found) {
   return json_text(answer);
 }
 
+namespace {
+
+// The names with the greatest differences, and what all together took.
+json differences_of(TrackKind kind, const std::vector<Name>& names, const Statistics& first,
+                    const Statistics& second, std::size_t most) {
+  const std::vector<Difference> all = differences(names, kind, first, second);
+  Difference sum;
+  json shown = json::array();
+  for (const Difference& each : all) {
+    for (const int i : {0, 1}) {
+      sum.count[i] += each.count[i];
+      sum.time[i] += each.time[i];
+    }
+    if (shown.size() == most) continue;
+    shown.push_back({{"name", valid_utf8(each.name)}, {"count", each.count}, {"time", each.time}});
+    if (kind == TrackKind::stream) shown.back()["color"] = reading::color_of_work(each.name);
+  }
+  return {{"names", all.size()},
+          {"all", {{"count", sum.count}, {"time", sum.time}}},
+          {"each", std::move(shown)}};
+}
+
+}  // namespace
+
 std::string differences_answer(const Model& first, Window in_first, const Model& second,
                                Window in_second, std::size_t most) {
   const Statistics of_first = statistics(first, in_first.from, in_first.to);
   const Statistics of_second = statistics(second, in_second.from, in_second.to);
-  const std::vector<Difference> all = differences(second.names, of_first, of_second);
   const auto lasted = [](const Model& model, Window window) -> json {
     const std::int64_t from = std::max(model.begin, window.from);
     return {
         {"from", saturating_subtract(from, model.zero)},
         {"to", saturating_subtract(std::max(from, std::min(model.end, window.to)), model.zero)}};
   };
-  Difference sum;
-  json work = json::array();
-  for (const Difference& each : all) {
-    for (const int i : {0, 1}) {
-      sum.count[i] += each.count[i];
-      sum.time[i] += each.time[i];
-    }
-    if (work.size() == most) continue;
-    work.push_back({{"name", valid_utf8(each.name)},
-                    {"color", reading::color_of_work(each.name)},
-                    {"count", each.count},
-                    {"time", each.time}});
+  json work = json::object();
+  for (const TrackKind kind : {TrackKind::stream, TrackKind::range, TrackKind::api}) {
+    work[name_of(kind)] = differences_of(kind, second.names, of_first, of_second, most);
   }
   return json_text({{"from", saturating_subtract(in_first.from, first.zero)},
                     {"to", saturating_subtract(in_first.to, first.zero)},
                     {"lasted", {lasted(first, in_first), lasted(second, in_second)}},
                     {"devices", {devices_of(first, of_first), devices_of(second, of_second)}},
-                    {"names", all.size()},
-                    {"all", {{"count", sum.count}, {"time", sum.time}}},
                     {"work", std::move(work)}});
 }
 
-std::string occurrence_answer(const Model& model, const Occurrence& found) {
+std::string occurrence_answer(const Model& model, const Occurrence& found, std::int64_t steady) {
   json answer = {{"count", found.count}};
   if (found.begin) answer["begin"] = saturating_subtract(*found.begin, model.zero);
+  if (steady > 0) answer["steady"] = steady;
   return json_text(answer);
 }
 

@@ -25,7 +25,8 @@ std::string growth_answer(Growth growth);
 struct RunPart {
   Window window;
   std::int64_t drawn = 0;
-  std::int64_t records = 0;  // in the file; for a part of a run, those drawn
+  std::int64_t records = 0;    // in the file; for a part of a run, those drawn
+  std::string_view path = {};  // of the file; empty: the page does not get it
 };
 std::string run_answer(const Model& model, const RunPart& part, std::string_view title,
                        std::span<const std::string> notes, std::size_t runs = 1, Growth growth = {},
@@ -43,11 +44,12 @@ std::string stops_answer(const Model& model, const Stops& stops);
 // The longest gaps that reach into the window.
 std::string gaps_answer(const Model& model, const Stops& stops, const Window& window,
                         std::size_t most);
-// Compares the GPU work in windows of two runs; the second model includes the names of both.
-// `lasted`: the part of its window during which each run existed.
+// Compares GPU work, NVTX ranges and calls in windows of two runs; the second model includes the
+// names of both. `lasted`: the part of its window during which each run existed.
 std::string differences_answer(const Model& first, Window in_first, const Model& second,
                                Window in_second, std::size_t most);
-std::string occurrence_answer(const Model& model, const Occurrence& found);
+// `steady`: the number of the first step that is shown; 0: there is none.
+std::string occurrence_answer(const Model& model, const Occurrence& found, std::int64_t steady = 0);
 std::string found_answer(const Model& model, const Found& found);
 std::string details_answer(const Model& model, const Place& place, const Item& item,
                            const Details& details);

@@ -164,15 +164,15 @@ struct Occurrence {
 };
 Occurrence find_occurrence(const Model& model, std::string_view name, std::int64_t nth);
 
-// GPU work by function name, in windows of two runs that share their names.
+// Records of a name in windows of two runs that share their names; GPU work by its function's name.
 struct Difference {
   std::string name;
   std::int64_t count[2] = {0, 0};
   std::uint64_t time[2] = {0, 0};  // total, ns
 };
 // Largest time difference first.
-std::vector<Difference> differences(const std::vector<Name>& names, const Statistics& first,
-                                    const Statistics& second);
+std::vector<Difference> differences(const std::vector<Name>& names, TrackKind kind,
+                                    const Statistics& first, const Statistics& second);
 
 // nullopt: no such record.
 std::optional<Item> item_at(const Model& model, const Place& place);

@@ -57,16 +57,17 @@ Occurrence find_occurrence(const Model& model, std::string_view name, std::int64
   return {};
 }
 
-std::vector<Difference> differences(const std::vector<Name>& names, const Statistics& first,
-                                    const Statistics& second) {
+std::vector<Difference> differences(const std::vector<Name>& names, TrackKind kind,
+                                    const Statistics& first, const Statistics& second) {
   std::vector<Difference> result;
   std::unordered_map<std::string_view, std::size_t> places;
   for (const Statistics* side : {&first, &second}) {
     const int number = side == &second;
     for (const Statistics::Work& work : side->work) {
-      if (work.kind != TrackKind::stream) continue;
+      if (work.kind != kind) continue;
       const Name& known = names[work.name];
-      const std::string& name = known.function.empty() ? known.text : known.function;
+      const bool by_function = kind == TrackKind::stream && !known.function.empty();
+      const std::string& name = by_function ? known.function : known.text;
       const auto [place, is_new] = places.try_emplace(name, result.size());
       if (is_new) result.push_back({.name = name});
       Difference& difference = result[place->second];

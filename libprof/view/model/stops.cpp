@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/read/step_times.hpp"
 #include "libprof/view/model/first_view.hpp"
 #include "libprof/view/model/labels.hpp"
 #include "libprof/view/model/reading.hpp"
@@ -66,6 +67,24 @@ void find_steps(store::Database& database, const Model& model, const Window& win
          .time = stop - start,
          .name = rows.integer(2) ? names.text(rows.integer(2)) : std::string("cudaProfilerStart"),
          .track = track_of_range(model, start, rows.integer(3))});
+  }
+}
+
+void find_step_begins(store::Database& database, const Model& model, Stops& stops) {
+  reading::Tables tables(database);
+  for (const char* column : {"start", "stop", "processId"}) {
+    if (!tables.has("STEP", column)) return;
+  }
+  auto rows =
+      database.prepare("SELECT start FROM main.STEP WHERE stop > start AND " +
+                       std::string(reading::is_of_main_process) + " ORDER BY start LIMIT ?1");
+  for (rows.bind(1, most_begins); rows.step();) {
+    stops.step_begins.push_back(saturating_subtract(rows.integer(0), model.zero));
+  }
+  const std::int64_t first = saturating_subtract(stops.first_view.from, model.zero);
+  const auto steady = std::ranges::lower_bound(stops.step_begins, first);
+  if (steady != stops.step_begins.end() && *steady == first) {
+    stops.steady_step = steady - stops.step_begins.begin() + 1;
   }
 }
 
@@ -171,7 +190,17 @@ Stops find_stops(store::Database& database, const Model& model, const Window& wi
   find_steps(database, model, window, stops);
   find_timed_losses(database, model, window, stops);
   stops.first_view = find_first_view(database, model, stops);
+  find_step_begins(database, model, stops);
   return stops;
+}
+
+Occurrence find_step(const Model& model, const Stops& stops, std::int64_t number) {
+  Occurrence found{.count = std::ssize(stops.step_begins), .begin = {}};
+  if (number >= 1 && number <= found.count) {
+    const std::int64_t begin = stops.step_begins[static_cast<std::size_t>(number - 1)];
+    found.begin = saturating_add(begin, model.zero);
+  }
+  return found;
 }
 
 }  // namespace gpuprof::view

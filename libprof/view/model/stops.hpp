@@ -58,7 +58,11 @@ struct Stops {
   std::vector<TimedLoss> losses;
   // What a viewer shows first, on CUPTI's clock: see find_first_view().
   Window first_view;
+  // When each step of the process with most begins, ns after the run's zero: the first most_begins.
+  std::vector<std::int64_t> step_begins;
+  std::int64_t steady_step = 0;  // the one with which the first view begins, from 1; 0: none
 };
+inline constexpr std::int64_t most_begins = 100'000;
 inline constexpr std::size_t most_stops = 100, most_read_gaps = 10'000;
 
 // For each of the `most` longest gaps that reach into the window: the function that took most of
@@ -71,5 +75,7 @@ std::vector<Gap> longest_gaps(store::Database& database, const Model& model, con
                               int most);
 // Those that reach into the window. The median is over all steps.
 Stops find_stops(store::Database& database, const Model& model, const Window& window);
+// `number` counts from 1.
+Occurrence find_step(const Model& model, const Stops& stops, std::int64_t number);
 
 }  // namespace gpuprof::view

@@ -9,10 +9,10 @@ namespace {
 
 // The page's modules, in dependency order. Without sql.js, since there is no server.
 constexpr const char* modules[] = {
-    "format.js", "palette.js", "tiles.js", "share.js", "records.js", "report.js",
-    "source.js", "draw.js",    "map.js",   "panel.js", "account.js", "links.js",
-    "jump.js",   "summary.js", "walk.js",  "state.js", "wanted.js",  "timeline.js",
-    "choose.js", "notes.js",   "run.js",   "input.js", "app.js"};
+    "format.js", "palette.js", "tiles.js",   "share.js", "records.js", "report.js",
+    "source.js", "draw.js",    "map.js",     "panel.js", "account.js", "compare.js",
+    "links.js",  "jump.js",    "walk.js",    "state.js", "wanted.js",  "timeline.js",
+    "choose.js", "notes.js",   "summary.js", "run.js",   "input.js",   "app.js"};
 
 // All as one module, without imports.
 std::string one_script() {
@@ -30,7 +30,8 @@ std::string one_script() {
 
 }  // namespace
 
-std::string html_report(const Model& model, const RunSummary& summary, bool all_records) {
+std::string html_report(const Model& model, const RunSummary& summary, bool all_records,
+                        const OtherRun* other) {
   std::string page(find_page("index.html")->text);
   const auto put = [&](std::string_view what, const std::string& by) {
     const std::size_t at = page.find(what);
@@ -49,9 +50,9 @@ std::string html_report(const Model& model, const RunSummary& summary, bool all_
   }
   put("</style>\n<script",
       "</style>\n<style>\n" + std::string(find_page("report.css")->text) + "</style>\n<script");
-  put("<script type=\"module\" src=\"app.js\"></script>", report_data(model, summary, all_records) +
-                                                              "<script type=\"module\">\n" +
-                                                              one_script() + "</script>");
+  put("<script type=\"module\" src=\"app.js\"></script>",
+      report_data(model, summary, all_records, other) + "<script type=\"module\">\n" +
+          one_script() + "</script>");
   if (page.size() > (all_records ? most_bytes_with_all_records : most_html_bytes)) {
     throw Error("the report would have " + std::to_string(page.size()) + " bytes", part_hint,
                 ExitCode::output_failed);

@@ -86,7 +86,12 @@ struct RunSummary {
   Stops stops;                     // longest gaps, steps and losses
   std::vector<std::string> notes;  // of the file
   UntimedWork untimed;             // of the whole run
+  // The part of the viewer's address after # that the page opens with; may be a stranger's.
+  std::string state;
 };
+
+// A run that the report's is compared with; the page draws it first. See comparison.hpp.
+struct OtherRun;
 // Of the time between `from` and `to`, as far as given. Throws Error if it is empty.
 RunSummary summarize(store::Database& database, const Model& model, std::string title,
                      std::span<const std::string> notes, const reading::Moment& from = {},
@@ -101,12 +106,15 @@ constexpr std::size_t most_html_bytes = 5'000'000, most_bytes_with_all_records =
 // The viewer's page with its data embedded: all records if they fit, otherwise the whole time in as
 // many pixels as fit plus the records of the longest gaps and steps. The page loads nothing from
 // anywhere. `all_records`: throws Error if the records need more than most_bytes_with_all_records.
-std::string html_report(const Model& model, const RunSummary& summary, bool all_records = false);
+// `other`: null, or the other run, whose names have the same numbers in `model`.
+std::string html_report(const Model& model, const RunSummary& summary, bool all_records = false,
+                        const OtherRun* other = nullptr);
 // For a pull request: at most 60 lines.
 std::string markdown_report(const Model& model, const RunSummary& summary);
 
 // For html_report(): the page's data instead of a server, as HTML elements. client/report.js reads
 // them.
-std::string report_data(const Model& model, const RunSummary& summary, bool all_records);
+std::string report_data(const Model& model, const RunSummary& summary, bool all_records,
+                        const OtherRun* other);
 
 }  // namespace gpuprof::view

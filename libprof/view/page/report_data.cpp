@@ -1,4 +1,5 @@
 // The embedded data of a report.
+#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include "libprof/view/model/account_answer.hpp"
 #include "libprof/view/model/answers.hpp"
 #include "libprof/view/page/advice.hpp"
+#include "libprof/view/page/comparison.hpp"
 #include "libprof/view/page/levels.hpp"
 #include "libprof/view/page/packed.hpp"
 #include "libprof/view/page/report.hpp"
@@ -127,18 +129,20 @@ std::string element(const std::string& id, const std::string& text) {
   return "<script type=\"text/plain\" id=\"" + id + "\">" + text + "</script>\n";
 }
 
-}  // namespace
-
-std::string report_data(const Model& model, const RunSummary& summary, bool all_records) {
-  const std::size_t tracks = all_records ? most_tracks : most_tracks_shown;
-  Levels levels =
-      all_records
-          ? draw_all(model, summary.window, tracks, most_bytes_with_all_records - room_for_the_rest)
-          : draw_levels(model, summary.window, summary.stops, tracks, most_level_bytes);
-  json facts = json::array(), shown = json::array();
-  for (const Detail& fact : summary.facts) {
-    facts.push_back({fact.name, shortened(fact.value, longest_drawn_name)});
+// A page has room for `runs` of them.
+Levels levels_of(const Model& model, const RunSummary& summary, bool all_records,
+                 std::size_t tracks, std::size_t runs) {
+  if (all_records) {
+    return draw_all(model, summary.window, tracks,
+                    (most_bytes_with_all_records - room_for_the_rest) / runs);
   }
+  return draw_levels(model, summary.window, summary.stops, tracks, most_level_bytes / runs);
+}
+
+// What the timeline of a run needs, as members of a JSON object.
+std::string drawn_run(const Model& model, const RunSummary& summary, const Levels& levels,
+                      std::size_t tracks, std::size_t runs) {
+  json shown = json::array();
   for (const Level& level : levels.all) {
     shown.push_back({{"from", saturating_subtract(level.from, model.zero)},
                      {"to", saturating_subtract(level.to, model.zero)},
@@ -149,29 +153,88 @@ std::string report_data(const Model& model, const RunSummary& summary, bool all_
     notes.push_back("the records of " + std::to_string(levels.without_room) +
                     " of the longest gaps and steps found no room");
   }
-  std::string text =
-      "{\"run\":" + run_answer(model, {summary.window, summary.drawn, summary.records},
-                               summary.title, notes, 1, {}, tracks);
+  return "\"run\":" +
+         run_answer(model, {summary.window, summary.drawn, summary.records}, summary.title, notes,
+                    runs, {}, tracks) +
+         ",\"begin\":" +
+         occurrence_answer(model, find_occurrence(model, "", 1), summary.stops.steady_step) +
+         ",\"steps\":" + json_text(steps_data(summary.steps)) +
+         ",\"stops\":" + stops_answer(model, summary.stops) +
+         ",\"names\":" + json_text(drawn_names(model, levels.names)) +
+         ",\"levels\":" + json_text(shown);
+}
+
+// The data of a run, and its levels, which are moved from.
+std::string run_elements(const std::string& suffix, const std::string& text, Levels& levels) {
+  std::string elements = element("data" + suffix, packed(text));
+  for (std::size_t i = 0; i < levels.all.size(); ++i) {
+    elements += element("level" + std::to_string(i) + suffix, levels.all[i].text);
+    levels.all[i].text = {};
+  }
+  return elements;
+}
+
+// The time of a run that is compared.
+Window compared_window(const Model& model, const ComparedSide& side) {
+  Window window = window_of(model);
+  window.from = side.period.window.from.value_or(window.from);
+  window.to = side.period.window.to.value_or(window.to);
+  return window;
+}
+
+// The state of an address: nothing of it means anything in HTML.
+std::string encoded(std::string_view state) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string text;
+  for (const char c : state) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) || std::string_view("%&=+-_.*~").find(c) != std::string_view::npos) {
+      text += c;
+    } else {
+      text += {'%', digits[byte / 16], digits[byte % 16]};
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string report_data(const Model& model, const RunSummary& summary, bool all_records,
+                        const OtherRun* other) {
+  const std::size_t tracks = all_records ? most_tracks : most_tracks_shown;
+  const std::size_t runs = other ? 2 : 1;
+  std::string elements;
+  if (other) {
+    Levels levels = levels_of(other->model, other->drawn, all_records, tracks, runs);
+    const std::string text = "{" + drawn_run(other->model, other->drawn, levels, tracks, runs);
+    elements += run_elements("-0", text + "}", levels);
+  }
+  Levels levels = levels_of(model, summary, all_records, tracks, runs);
+  json facts = json::array();
+  for (const Detail& fact : summary.facts) {
+    facts.push_back({fact.name, shortened(fact.value, longest_drawn_name)});
+  }
+  std::string text = "{" + drawn_run(model, summary, levels, tracks, runs);
   text += ",\"statistics\":" +
           statistics_answer(model, summary.window, summary.statistics, most_top_names);
   text += ",\"account\":" + json_text(account_answer(summary.account));
   text += ",\"whole\":" + json_text(times_of_work(summary.statistics));
   text += ",\"advice\":" + json_text(advice_data(summary));
-  text += ",\"steps\":" + json_text(steps_data(summary.steps));
   text += ",\"counters\":" + json_text(counters(model, summary));
   text += ",\"ranges\":" + json_text(ranges(summary.ranges));
   text += ",\"metrics\":" + json_text(metrics(summary.metrics));
   text += ",\"of_stops\":" + statistics_of_stops(model, summary.stops);
-  text += ",\"stops\":" + stops_answer(model, summary.stops);
   text += ",\"untimed\":" + untimed_answer(summary.untimed, most_untimed);
-  text += ",\"facts\":" + json_text(facts);
-  text += ",\"names\":" + json_text(drawn_names(model, levels.names));
-  text += ",\"levels\":" + json_text(shown) + "}";
-  std::string elements = element("data", packed(text));
-  for (std::size_t i = 0; i < levels.all.size(); ++i) {
-    elements += element("level" + std::to_string(i), levels.all[i].text);
-    levels.all[i].text = {};
+  if (other) {
+    text += ",\"comparison\":" +
+            json_text(comparison_data(other->side, other->other, {other->model.zero, model.zero}));
+    text += ",\"differences\":" +
+            differences_answer(other->model, compared_window(other->model, other->side), model,
+                               compared_window(model, other->other), most_top_names);
   }
+  text += ",\"facts\":" + json_text(facts) + "}";
+  elements += run_elements("", text, levels);
+  if (!summary.state.empty()) elements += element("state", encoded(summary.state));
   return elements;
 }
 

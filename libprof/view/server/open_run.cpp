@@ -23,10 +23,10 @@ constexpr int details_by_one_connection = 100;
 
 }  // namespace
 
-OpenRun::OpenRun(const std::string& path, Options options)
-    : path_(path), use_(options.use ? options.use : std::make_shared<FileUse>()) {
+OpenRun::OpenRun(const std::string& given, Options options)
+    : use_(options.use ? options.use : std::make_shared<FileUse>()) {
   const std::lock_guard lock(use_->open);
-  auto file = std::make_unique<reading::ProfileFile>(path);
+  auto file = std::make_unique<reading::ProfileFile>(given);
   if (file->problem()) throw Error(*file->problem());
   if (!options.show) options.show = [](std::string_view) {};
   std::string empty;
@@ -37,6 +37,7 @@ OpenRun::OpenRun(const std::string& path, Options options)
         empty = why_empty(database, model);
       },
       options.show);
+  path = given;
   title = std::filesystem::path(path).filename();
   notes = file->notes();
   grows_ = file->in_use() && file->unfinished() && !file->damaged();
@@ -46,10 +47,11 @@ OpenRun::OpenRun(const std::string& path, Options options)
   ask = [this](std::string_view sql, const std::function<bool()>& is_over) {
     const std::uint64_t number = ++use_->wanted;
     return ask_in_process(
-        {.path = path_, .copy = damaged_ ? damaged_->database().path() : std::string()}, model.zero,
+        {.path = path, .copy = damaged_ ? damaged_->database().path() : std::string()}, model.zero,
         sql, [&] { return is_over() || use_->wanted != number; });
   };
-  answer = [this](Question question, const Request& request, const std::function<bool()>& is_over) {
+  answer = [this](const Reader& question, const Request& request,
+                  const std::function<bool()>& is_over) {
     std::string text;
     read_again(is_over, [&](store::Database& database, const std::function<bool()>& ends) {
       database.watch(ends);
@@ -66,7 +68,7 @@ OpenRun::OpenRun(const std::string& path, Options options)
     if (!held) throw Error("the file is being read for something else: ask again");
     if (damaged_) return details(damaged_->database(), model, place, item);
     if (!kept_ || ++asked_of_kept_ > details_by_one_connection) {
-      kept_ = std::make_unique<reading::ProfileFile>(path_);
+      kept_ = std::make_unique<reading::ProfileFile>(path);
       asked_of_kept_ = 1;
     }
     Details found;
@@ -80,13 +82,13 @@ OpenRun::OpenRun(const std::string& path, Options options)
     // A file with a write-ahead log may still be written to, and cannot be finished while it is
     // open here.
     std::error_code ignored;
-    const bool has_log = std::filesystem::exists(path_ + "-shm", ignored);
+    const bool has_log = std::filesystem::exists(path + "-shm", ignored);
     if (!keeps_open_ || has_log || kept_->damaged()) kept_.reset();
     return found;
   };
 }
 
-void OpenRun::read_again(const std::function<bool()>& is_over, const Reader& read) const {
+void OpenRun::read_again(const std::function<bool()>& is_over, const FileReader& read) const {
   const std::uint64_t number = ++use_->wanted;
   const std::lock_guard held(use_->open);
   const std::function<bool()> ends = [&] { return is_over() || use_->wanted != number; };
@@ -94,7 +96,7 @@ void OpenRun::read_again(const std::function<bool()>& is_over, const Reader& rea
     store::Database copy = damaged_->database().reader();
     read(copy, ends);
   } else {
-    reading::ProfileFile(path_).read([&](store::Database& database) { read(database, ends); });
+    reading::ProfileFile(path).read([&](store::Database& database) { read(database, ends); });
   }
 }
 

@@ -41,7 +41,7 @@ class OpenRun : public Run {
     std::function<void(std::string_view)> show{};  // called with what is being read; may be empty
   };
   // Throws Error, or DatabaseError if interrupted.
-  OpenRun(const std::string& path, Options options);
+  OpenRun(const std::string& given, Options options);
 
   // Whether the file is still being written.
   bool grows() const { return grows_; }
@@ -51,10 +51,9 @@ class OpenRun : public Run {
  private:
   void read(store::Database& database, const Options& options);
   // Reads on any thread, on its own connection, until `ends` returns true.
-  using Reader = std::function<void(store::Database&, const std::function<bool()>& ends)>;
-  void read_again(const std::function<bool()>& is_over, const Reader& read) const;
+  using FileReader = std::function<void(store::Database&, const std::function<bool()>& ends)>;
+  void read_again(const std::function<bool()>& is_over, const FileReader& read) const;
 
-  const std::string path_;
   const std::shared_ptr<FileUse> use_;
   std::unique_ptr<reading::ProfileFile> damaged_;
   std::unique_ptr<reading::ProfileFile> kept_;  // for details; guarded by use_->open

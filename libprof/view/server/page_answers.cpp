@@ -1,10 +1,14 @@
 // Answers by request path.
+#include <array>
+#include <nlohmann/json.hpp>
 
+#include "libprof/base/json_text.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/view/model/answers.hpp"
 #include "libprof/view/model/name_search.hpp"
 #include "libprof/view/model/stored_row.hpp"
+#include "libprof/view/page/comparison.hpp"
 #include "libprof/view/page/pages.hpp"
 #include "libprof/view/server/server.hpp"
 
@@ -15,6 +19,7 @@ constexpr std::size_t most_numbers = 1024;    // in one list of a request
 constexpr std::int64_t widest_window = 8192;  // pixels
 constexpr std::size_t most_names = 1000;      // per kind, in statistics
 constexpr std::size_t most_gaps_of_a_window = 300;
+constexpr std::string_view one_run = "there is one run: gpuprof view FILE OTHER shows two";
 
 Response bad(std::string_view why) { return {.status = 400, .body = error_answer(why)}; }
 
@@ -32,14 +37,28 @@ std::vector<std::uint32_t> numbers(std::string_view text) {
   return result;
 }
 
-// `shift`: how much later the model's times are displayed.
-std::optional<Window> window(const Model& model, const Request& request, std::int64_t shift = 0) {
-  const auto from = request.number("from"), to = request.number("to");
+// `shift`: how much later the model's times are displayed. `prefix`: of the parameters' names.
+std::optional<Window> window(const Model& model, const Request& request, std::int64_t shift = 0,
+                             const std::string& prefix = "") {
+  const auto from = request.number(prefix + "from"), to = request.number(prefix + "to");
   if (!from || !to) return std::nullopt;
   const std::int64_t zero = saturating_subtract(model.zero, shift);
   const Window asked{saturating_add(*from, zero), saturating_add(*to, zero)};
   if (asked.from >= asked.to) return std::nullopt;
   return asked;
+}
+
+// A slow answer: what it is, why there is none, or that a later one ended it, and the page asks
+// again.
+Response later_answer(const std::function<std::string()>& answer) {
+  try {
+    return {.body = answer()};
+  } catch (const store::DatabaseError& error) {
+    if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
+    return {.body = "{\"ended\":true}"};
+  } catch (const Error& error) {
+    return bad(error.what());
+  }
 }
 
 // By a part of a name, or by its number.
@@ -89,13 +108,8 @@ Response Answers::api(const Request& request) const {
   const Run& run = *runs_[static_cast<std::size_t>(*asked_run)];
   if (what == "sql") return rows(run, request);
   if (const Question question = find_question(what)) {
-    return {.later = [&run, question, request](const std::function<bool()>& is_over) -> Response {
-      try {
-        return {.body = run.answer(question, request, is_over)};
-      } catch (const store::DatabaseError& error) {
-        if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
-        return {.body = "{\"ended\":true}"};  // by a later one; the page asks again
-      }
+    return {.later = [&run, question, request](const std::function<bool()>& is_over) {
+      return later_answer([&] { return run.answer(question, request, is_over); });
     }};
   }
   const auto version = request.number("version");
@@ -103,19 +117,17 @@ Response Answers::api(const Request& request) const {
     return {.status = 409, .body = error_answer("the recording has grown meanwhile: ask again")};
   }
   if (what == "differences") return differences(request);
+  if (what == "comparison") return comparison(request);
   const Model& model = run.model;
   if (what == "run") {
-    return {.body = run_answer(model, {{model.begin, model.end}, model.records, model.stored},
-                               run.title, run.notes, runs_.size(), growth_)};
+    return {.body =
+                run_answer(model, {{model.begin, model.end}, model.records, model.stored, run.path},
+                           run.title, run.notes, runs_.size(), growth_)};
   }
   if (what == "stops") return {.body = stops_answer(model, run.stops)};
   if (what == "details") return details(run, request);
   const BlockFile::Hold hold(model.blocks.get());
-  if (what == "begin") {
-    const auto nth = request.number("nth");
-    if (!nth) return bad("nth is needed");
-    return {.body = occurrence_answer(model, find_occurrence(model, request.text("name"), *nth))};
-  }
+  if (what == "begin") return begin(run, request);
   if (what == "search") return search_names(model, request);
   if (what != "tiles" && what != "statistics" && what != "gaps") {
     return {.status = 404, .body = error_answer("there is no such question")};
@@ -135,12 +147,55 @@ Response Answers::api(const Request& request) const {
                                static_cast<std::uint32_t>(*width))};
 }
 
+// Of the nth of a name, or of a step by number. Without both, the first GPU work and the first step
+// that is shown.
+Response Answers::begin(const Run& run, const Request& request) const {
+  const auto nth = request.number("nth"), step = request.number("step");
+  if (step && *step > 0) {
+    return {.body = occurrence_answer(run.model, find_step(run.model, run.stops, *step))};
+  }
+  if (!nth) return bad("nth or step is needed");
+  const std::string_view name = request.text("name");
+  return {.body = occurrence_answer(run.model, find_occurrence(run.model, name, *nth),
+                                    name.empty() ? run.stops.steady_step : 0)};
+}
+
+// What changed between the runs, or between a time of the first and that of the second.
+Response Answers::comparison(const Request& request) const {
+  if (runs_.size() != 2) return bad(one_run);
+  std::array<std::optional<Window>, 2> parts;
+  if (request.query.contains("from")) {
+    const auto shift = request.number("shift");
+    if (!shift) return bad("shift is needed");
+    parts = {window(runs_[0]->model, request), window(runs_[1]->model, request, *shift)};
+    if (!parts[0] || !parts[1]) return bad("from and to are needed, and from before to");
+  }
+  return {.later = [runs = runs_, parts, request](const std::function<bool()>& is_over) {
+    return later_answer([&] {
+      std::array<ComparedSide, 2> sides;
+      for (const std::size_t i : {0, 1}) {
+        const Run& run = *runs[i];
+        const auto read = [&](const Asked& asked) {
+          sides[i] = read_side(asked.database, run.model, run.title, parts[i], asked.check);
+          return std::string();
+        };
+        run.answer(read, request, is_over);
+      }
+      return json_text(
+          comparison_data(sides[0], sides[1], {runs[0]->model.zero, runs[1]->model.zero}));
+    });
+  }};
+}
+
+// In one time of both runs, or with `other_from` and `other_to` in another one of the second.
 Response Answers::differences(const Request& request) const {
-  if (runs_.size() != 2) return bad("there is one run: gpuprof view FILE OTHER shows two");
-  const auto shift = request.number("shift");
-  if (!shift) return bad("shift is needed");
+  if (runs_.size() != 2) return bad(one_run);
   const Model &first = runs_[0]->model, &second = runs_[1]->model;
-  const auto in_first = window(first, request), in_second = window(second, request, *shift);
+  const auto shift = request.number("shift");
+  if (!shift && !request.query.contains("other_from")) return bad("shift is needed");
+  const auto in_first = window(first, request);
+  const auto in_second =
+      shift ? window(second, request, *shift) : window(second, request, 0, "other_");
   if (!in_first || !in_second) return bad("from and to are needed, and from before to");
   const BlockFile::Hold hold(first.blocks.get()), hold_other(second.blocks.get());
   return {.body = differences_answer(first, *in_first, second, *in_second, most_names)};

@@ -59,7 +59,7 @@ class Listener {
 
 // What is shown of a file.
 struct Run {
-  std::string title;
+  std::string title, path;
   Model model;
   Stops stops;
   std::vector<std::string> notes;
@@ -67,8 +67,11 @@ struct Run {
   std::function<Details(const Place&, const Item&)> find_details;
   // Runs the user's SQL, see rows_answer(); may throw Error. May be called from any thread.
   std::function<std::string(std::string_view sql, const std::function<bool()>& is_over)> ask;
-  // Reads the file for a question with the parameters of this request.
-  std::function<std::string(Question, const Request&, const std::function<bool()>& is_over)> answer;
+  // Reads the file for a question with the parameters of this request. May be called from any
+  // thread.
+  using Reader = std::function<std::string(const Asked&)>;
+  std::function<std::string(const Reader&, const Request&, const std::function<bool()>& is_over)>
+      answer;
 };
 
 // Answers the page's requests from runs, which must outlive this object: one run, or two side by
@@ -82,6 +85,8 @@ class Answers {
 
  private:
   Response api(const Request& request) const;
+  Response begin(const Run& run, const Request& request) const;
+  Response comparison(const Request& request) const;
   Response differences(const Request& request) const;
   Response details(const Run& run, const Request& request) const;
   Response rows(const Run& run, const Request& request) const;
