@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "libprof/collect/arena.hpp"
 #include "schema/activity/markers.hpp"
@@ -138,8 +139,9 @@ class MadeRecords {
         writer_(arena.slot_header(slot).writer) {}
 
   // Calls f(record) for each record between two positions, which are in bytes and divisible by 8:
-  // a const CUpti_Activity*, or a row of schema::CallStack, StackEntry, StackFrame or GraphNode.
-  // What a record points to is valid until f returns. Stops at what is not a record.
+  // a const CUpti_Activity* and, if f takes rows, those of schema::CallStack, StackEntry,
+  // StackFrame or GraphNode. What a record points to is valid until f returns. Stops at what is not
+  // a record.
   template <class F>
   void for_each(std::size_t from, std::size_t end, F&& f) const {
     while (from + sizeof(std::uint64_t) <= end && end <= size_) {
@@ -147,11 +149,13 @@ class MadeRecords {
       const std::size_t size = read(from, end, record);
       if (size == 0) return;
       if (record.activity) f(record.activity);
-      if (record.call) f(*record.call);
-      if (record.frame) f(*record.frame);
-      if (record.node) f(*record.node);
-      for (std::uint32_t i = 0; i < record.stack.count; ++i) {
-        f(schema::StackEntry::Row{record.stack.number, i, frame_at(from, i)});
+      if constexpr (std::is_invocable_v<F, const schema::CallStack::Row&>) {
+        if (record.call) f(*record.call);
+        if (record.frame) f(*record.frame);
+        if (record.node) f(*record.node);
+        for (std::uint32_t i = 0; i < record.stack.count; ++i) {
+          f(schema::StackEntry::Row{record.stack.number, i, frame_at(from, i)});
+        }
       }
       from += size;
     }
