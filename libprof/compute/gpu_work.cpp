@@ -1,10 +1,12 @@
 #include "libprof/compute/gpu_work.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "libprof/base/saturating.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "schema/traits.hpp"
 
@@ -136,13 +138,18 @@ void read_kind(store::Snapshot& snapshot, std::size_t kind, const GpuWorkVisitor
 // Whether the table can have rows.
 bool is_read(std::size_t kind) { return !schema::gpu_kinds[kind].stays_empty; }
 
+// The greatest row id; -1: there is no such table.
+std::int64_t last_id(store::Database& database, std::size_t kind) {
+  const std::string table = table_of(schema::gpu_kinds[kind]);
+  if (!is_read(kind) || !database.has_table(table)) return -1;
+  return database.integer("SELECT max(_id_) FROM main." + table).value_or(0);
+}
+
 std::size_t largest_kind(store::Database& database) {
   std::size_t largest = 0;
   std::int64_t most = -1;
   for (std::size_t kind = 0; kind < schema::gpu_kinds.size(); ++kind) {
-    const std::string table = table_of(schema::gpu_kinds[kind]);
-    if (!is_read(kind) || !database.has_table(table)) continue;
-    const std::int64_t last = database.integer("SELECT max(_id_) FROM main." + table).value_or(0);
+    const std::int64_t last = last_id(database, kind);
     if (last <= most) continue;
     most = last;
     largest = kind;
@@ -151,6 +158,17 @@ std::size_t largest_kind(store::Database& database) {
 }
 
 }  // namespace
+
+std::size_t most_gpu_work(store::Database& database) {
+  constexpr std::int64_t least_bytes = 32;  // of a row with its times and ids
+  const std::int64_t bytes = saturating_multiply(database.integer("PRAGMA page_count").value_or(0),
+                                                 database.integer("PRAGMA page_size").value_or(0));
+  std::int64_t most = 0;
+  for (std::size_t kind = 0; kind < schema::gpu_kinds.size(); ++kind) {
+    most = saturating_add(most, std::max<std::int64_t>(last_id(database, kind), 0));
+  }
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(most, 0, bytes / least_bytes));
+}
 
 void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor) {
   const std::size_t largest = largest_kind(snapshot.reader(0));

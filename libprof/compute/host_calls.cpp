@@ -37,9 +37,14 @@ std::size_t HostCalls::first_after(std::int64_t time) {
   return latest_;
 }
 
+bool HostCalls::is_near_a_gap(std::int64_t begin, std::int64_t end) {
+  const std::size_t gap = first_after(begin);
+  return gap < gaps_.size() && is_soon_after(gaps_[gap].begin, end);
+}
+
 void HostCalls::add(const HostCall& call) {
   if (call.begin <= 0 || call.end <= call.begin) return;
-  processes_.insert(call.process);
+  know(call.process);
   const std::size_t gap = first_after(call.begin);
   if (gap == gaps_.size()) return;
   const std::int64_t begin = gaps_[gap].begin;

@@ -89,10 +89,16 @@ class HostCalls {
   // `gaps`: in time order, not overlapping; must outlive this object.
   explicit HostCalls(std::span<const Gap> gaps) : gaps_(gaps), splits_(gaps.size()) {}
 
+  // Whether a call may say something of a gap, if it has that time.
+  bool is_near_a_gap(std::int64_t begin, std::int64_t end);
   // In any order.
   void add(const HostCall& call);
   // Calls of the process are known, though none may be in a gap.
-  void know(std::int64_t process) { processes_.insert(process); }
+  void know(std::int64_t process) {
+    if (process == latest_process_) return;
+    processes_.insert(process);
+    latest_process_ = process;
+  }
   // `launches` is indexed like the gaps; empty: none are known. So is the result; nullopt if no
   // call of the gap's process is known. Call once; nothing may be added afterwards.
   std::vector<std::optional<Split>> finish(std::vector<std::optional<GapLaunch>> launches = {});
@@ -134,7 +140,8 @@ class HostCalls {
   IdleParts parts_;
   Sorted<HostCall> calls_;  // those within a gap, and launches soon before one
   std::unordered_set<std::int64_t> processes_;
-  std::size_t latest_ = 0;  // calls arrive nearly in time order
+  std::optional<std::int64_t> latest_process_;  // in processes_
+  std::size_t latest_ = 0;                      // calls arrive nearly in time order
 };
 
 }  // namespace gpuprof::compute

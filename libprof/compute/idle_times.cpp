@@ -14,6 +14,8 @@ void IdleTimes::add(const GpuWork& work) {
 
 void IdleTimes::restart() {
   launch_gaps_.emplace(waits_);
+  ended_gaps_ = {};
+  last_after_gap_ = 0;
   places_.clear();
   by_window_.assign(windows_.size(), {});
 }
@@ -29,37 +31,51 @@ void IdleTimes::set_longest(std::size_t place, std::vector<Gap> gaps) {
   its.host.emplace(its.idle.gaps);
 }
 
-void IdleTimes::add(const HostCall& call) {
+// `call.launches` is not known yet: most calls are far from all gaps, and it takes longer to find.
+void IdleTimes::add(HostCall call) {
   if (call.begin <= 0 || call.end <= call.begin) return;
-  processes_.insert(call.process);
-  // A launch soon before a window may be close to one in it.
-  const std::int64_t end = call.launches ? saturating_add(call.end, close_launches + 1) : call.end;
-  auto window = std::ranges::partition_point(
+  if (call.process != latest_process_) processes_.insert(call.process);
+  latest_process_ = call.process;
+  bool known = false;
+  const auto window = std::ranges::partition_point(
       windows_, [&](const TimeBounds& each) { return each.to && *each.to <= call.begin; });
-  for (; window != windows_.end() && !(window->from && *window->from >= end); ++window) {
-    for (Place* place : by_window_[static_cast<std::size_t>(window - windows_.begin())]) {
+  // A launch soon before a window may be close to one in it.
+  const std::int64_t soon = saturating_add(call.end, close_launches + 1);
+  for (auto its = window; its != windows_.end() && !(its->from && *its->from >= soon); ++its) {
+    for (Place* place : by_window_[static_cast<std::size_t>(its - windows_.begin())]) {
+      if (!place->host->is_near_a_gap(call.begin, call.end)) continue;
+      if (!known) {
+        const std::int64_t id = call.correlation;
+        call.launches = id != 0 && asked_for_.contains(id) && !waited_for_.contains(id);
+        known = true;
+      }
+      if (!call.launches && its->from && *its->from >= call.end) continue;
       place->host->add(call);
     }
   }
 }
 
 void IdleTimes::add(const Calls& calls) {
+  LaunchCalls::Wanted wanted;
+  if (is_bounded()) {
+    wanted = {.from = saturating_subtract(*windows_.front().from, close_launches + 1),
+              .to = std::max(*windows_.back().to, last_after_gap_),
+              .also = &ended_gaps_};
+  }
   launch_calls_.add({.of_driver = calls.of_driver,
                      .correlation = calls.correlation,
                      .cbid = calls.cbid,
                      .start = calls.start,
                      .end = calls.end},
-                    asked_for_);
+                    asked_for_, wanted);
   const auto correlation = calls.correlation.int64s(), start = calls.start.int64s(),
              end = calls.end.int64s(), process = calls.process.int64s(), cbid = calls.cbid.int64s();
   for (std::size_t row = 0; row < correlation.size(); ++row) {
-    const std::int64_t id = correlation[row];
     add(HostCall{.process = process[row],
                  .begin = start[row],
                  .end = end[row],
-                 .correlation = id,
-                 .function = function_number(calls.of_driver, cbid[row]),
-                 .launches = id != 0 && asked_for_.contains(id) && !waited_for_.contains(id)});
+                 .correlation = correlation[row],
+                 .function = function_number(calls.of_driver, cbid[row])});
   }
 }
 

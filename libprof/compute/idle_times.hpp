@@ -1,6 +1,7 @@
 // What the idle time of devices went to: their gaps, and the calls and launches that fill them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -55,7 +56,12 @@ class IdleTimes {
   }
   // A device in a window.
   std::size_t add_place(std::size_t window);
-  void add_gap(std::size_t place, const Gap& gap) { launch_gaps_->add(place, gap); }
+  void add_gap(std::size_t place, const Gap& gap) {
+    launch_gaps_->add(place, gap);
+    if (!is_bounded()) return;
+    ended_gaps_.add(gap.behind.correlation);
+    last_after_gap_ = std::max(last_after_gap_, gap.behind.begin);
+  }
   // Forgets all places and gaps.
   void restart();
 
@@ -74,7 +80,11 @@ class IdleTimes {
   const DeviceIdle& of(std::size_t place) const { return places_[place].idle; }
 
  private:
-  void add(const HostCall& call);
+  void add(HostCall call);
+  // Whether work and calls outside of the windows matter only if they are of a gap in one.
+  bool is_bounded() const {
+    return !windows_.empty() && windows_.front().from && windows_.back().to;
+  }
 
   struct Place {
     DeviceIdle idle = {};
@@ -84,11 +94,15 @@ class IdleTimes {
   const std::vector<TimeBounds> windows_;
   StreamWaits waits_;
   CorrelationSet asked_for_, waited_for_;
+  // If the windows are bounded: work after gaps, and when the last of it began.
+  CorrelationSet ended_gaps_;
+  std::int64_t last_after_gap_ = 0;
   LaunchCalls launch_calls_;
   std::optional<LaunchGaps> launch_gaps_;
   std::deque<Place> places_;
   std::vector<std::vector<Place*>> by_window_;
   std::unordered_set<std::int64_t> processes_;  // whose calls are known
+  std::optional<std::int64_t> latest_process_;  // in processes_
 };
 
 }  // namespace gpuprof::compute

@@ -25,10 +25,20 @@ class LaunchCalls {
     const columns::Column &correlation, &cbid, &start, &end;
   };
 
+  // Which calls are wanted: those that run in a period, and those with some of the ids.
+  struct Wanted {
+    std::int64_t from = INT64_MIN, to = INT64_MAX;
+    const CorrelationSet* also = nullptr;
+
+    bool has(std::int64_t correlation, std::int64_t begin, std::int64_t end) const {
+      return (end >= from && begin < to) || (also && also->contains(correlation));
+    }
+  };
+
   // Add calls of the runtime before those of the driver: if several have the same id, the first
   // counts. `asked_for`: ids of the work that calls requested. Throws Error when neither memory nor
   // the disk has room.
-  void add(const Columns& calls, const CorrelationSet& asked_for);
+  void add(const Columns& calls, const CorrelationSet& asked_for, const Wanted& wanted);
 
   // Calls visit(call) in the order of the ids, once for each; may be repeated. Nothing may be added
   // afterwards.
