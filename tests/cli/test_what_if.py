@@ -13,7 +13,7 @@ import subprocess
 import unittest
 
 from builds import asan, load_tests  # noqa: F401
-from test_findings import (
+from findings_made import (
     CAPTURES,
     DTOH,
     GPUPROF,

@@ -7,6 +7,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/compute/account.hpp"
+#include "libprof/conclude/findings/shared_tables.hpp"
 #include "libprof/conclude/findings/simulated.hpp"
 #include "libprof/conclude/findings/statement.hpp"
 #include "libprof/read/names.hpp"
@@ -59,11 +60,12 @@ std::string missing(store::Database& database, const Rule& rule) {
 
 class Reading {
  public:
-  Reading(store::Database& database, const compute::Accounts& accounts, std::int64_t zero)
-      : database_(database),
+  Reading(store::Snapshot& snapshot, const compute::Accounts& accounts, std::int64_t zero)
+      : database_(snapshot.database()),
         accounts_(accounts),
+        tables_(snapshot, accounts.window, span_of(accounts.window)),
         zero_(zero),
-        names_(database, reading::NameStyle::compatible),
+        names_(database_, reading::NameStyle::compatible),
         account_(account_lines(accounts)),
         room_(room_of(account_)) {}
 
@@ -76,7 +78,7 @@ class Reading {
     result_.doubts = find_doubts(database_, result_.steps);
     for (const Rule* rule : rules()) {
       check();
-      judge(*rule);
+      judge(*rule, check);
     }
     return std::move(result_);
   }
@@ -103,13 +105,17 @@ class Reading {
     }
   }
 
-  void judge(const Rule& rule) {
+  void judge(const Rule& rule, const std::function<void()>& check) {
     Judgement& judgement = result_.judgements.emplace_back(Judgement{.rule = &rule});
     judgement.abstains = missing(database_, rule);
     if (!judgement.abstains.empty()) return;
-    judgement.sql = statement_of(rule, accounts_.window, account_, room_);
+    const auto statement = [&](const std::string& shared) {
+      return statement_of(rule, accounts_.window, account_, room_, shared);
+    };
+    judgement.sql = statement(tables_.sql_for(rule));
     try {
-      ask(rule, judgement.sql);
+      tables_.make_for(rule, check);
+      ask(rule, statement(""));
     } catch (const store::DatabaseError& error) {
       if (!is_of_content(error)) throw;
       judgement.abstains = not_computable;
@@ -165,6 +171,7 @@ class Reading {
 
   store::Database& database_;
   const compute::Accounts& accounts_;
+  SharedTables tables_;
   const std::int64_t zero_;
   reading::Names names_;
   const std::vector<AccountLine> account_;
@@ -199,7 +206,7 @@ Findings read_findings(store::Database& database, const reading::Moment& from,
   const compute::Accounts accounts =
       compute::read_accounts(snapshot, {window.from, window.to}, check);
   if (accounts.devices.empty()) return {};
-  Findings findings = Reading(database, accounts, zero).read(check);
+  Findings findings = Reading(snapshot, accounts, zero).read(check);
   findings.of_steps = judged.of_steps();
   findings.warm_up = judged.warm_up;
   simulate_mending(snapshot, window, findings, check);

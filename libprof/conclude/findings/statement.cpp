@@ -3,43 +3,10 @@
 #include <string_view>
 #include <utility>
 
+#include "libprof/conclude/findings/shared_tables.hpp"
+
 namespace gpuprof::findings {
 namespace {
-
-// Without the waits, the host would be ahead by the time that it has waited, and gaps that began in
-// a wait would be shorter by no more: with `dry` as the sum of these gaps, `ahead` is the least of
-// what they and the waits allow, at every gap so far.
-constexpr std::string_view gaps_sql = R"(,
-waits AS (
-  SELECT b.correlation_id >> 32 AS process, b.start AS time, b."end" AS until, NULL AS gap,
-         NULL AS device, NULL AS stop, NULL AS no_call, NULL AS launch, NULL AS queued, NULL AS what
-  FROM blocking_calls AS b CROSS JOIN span AS s
-  WHERE b.start < b."end" AND b.start < s.last AND b."end" > s.first
-  UNION ALL
-  SELECT correlationId >> 32, start, NULL, _id_, deviceId, stop, min(noCallTime, stop - start),
-         min(launchTime, stop - start), min(queuedTime, stop - start), nullif(nameBehind, 0)
-  FROM GPU_GAP),
-waited AS (
-  SELECT *, max(until) OVER p > time AS after_wait, sum(until - time) OVER p AS waited
-  FROM waits
-  WINDOW p AS (PARTITION BY process ORDER BY time, gap ROWS UNBOUNDED PRECEDING)),
-idle AS (
-  SELECT w.device, w.process, max(w.time, s.first) AS first, min(w.stop, s.last) AS last,
-         w.stop - w.time AS length, w.no_call, w.launch, w.queued,
-         coalesce(w.after_wait, 0) AS after_wait, w.waited, w.what
-  FROM waited AS w CROSS JOIN span AS s
-  WHERE w.gap IS NOT NULL AND w.time < s.last AND w.stop > s.first),
-dry AS (
-  SELECT *, sum(CASE WHEN after_wait THEN last - first ELSE 0 END) OVER p AS dry
-  FROM idle
-  WINDOW p AS (PARTITION BY device, process ORDER BY first ROWS UNBOUNDED PRECEDING)),
-ahead AS (
-  SELECT *, dry + min(0, min(CASE WHEN after_wait THEN waited - dry ELSE 0 END) OVER p) AS ahead
-  FROM dry
-  WINDOW p AS (PARTITION BY device, process ORDER BY first ROWS UNBOUNDED PRECEDING)),
-gaps AS (
-  SELECT *, ahead - lag(ahead, 1, 0) OVER (PARTITION BY device, process ORDER BY first) AS saved
-  FROM ahead))";
 
 // What each part of the account gives, at most what is left of it.
 constexpr std::string_view end_sql = R"(),
@@ -56,10 +23,6 @@ JOIN (SELECT device, part, max(ns), first, last, what FROM found GROUP BY device
 WHERE d.ns > 0
 ORDER BY d.device, d.ns DESC, d.part;
 )";
-
-bool reads(const Rule& rule, std::string_view table) {
-  return rule.sql.find(std::string("FROM ").append(table)) != std::string_view::npos;
-}
 
 std::string sql_word(std::string_view word) { return "'" + std::string(word) + "'"; }
 
@@ -111,17 +74,22 @@ Room room_of(const std::vector<AccountLine>& account) {
   return room;
 }
 
-std::string statement_of(const Rule& rule, const compute::AccountWindow& window,
-                         const std::vector<AccountLine>& account, const Room& room) {
+std::string span_of(const compute::AccountWindow& window) {
   Values span("WITH span(first, last)");
   span.add({std::to_string(window.first), std::to_string(window.last)});
+  return span.text();
+}
+
+std::string statement_of(const Rule& rule, const compute::AccountWindow& window,
+                         const std::vector<AccountLine>& account, const Room& room,
+                         const std::string& shared) {
   Values left("room(device, part, ns)");
   for (const auto& [device, parts] : room) {
     for (const auto& [part, ns] : parts) {
       left.add({std::to_string(device), sql_word(part), std::to_string(ns)});
     }
   }
-  std::string sql = span.text() + ",\n" + left.text();
+  std::string sql = span_of(window) + ",\n" + left.text();
   if (reads(rule, "account")) {
     Values lines("account(device, part, domain, cause, ns, count)");
     for (const AccountLine& line : account) {
@@ -130,7 +98,7 @@ std::string statement_of(const Rule& rule, const compute::AccountWindow& window,
     }
     sql += ",\n" + lines.text();
   }
-  if (reads(rule, "gaps")) sql += gaps_sql;
+  sql += shared;
   return sql.append(",\nfound AS (\n").append(rule.sql).append(end_sql);
 }
 

@@ -10,7 +10,13 @@
 //                                                    these parts of the account, the rest being
 //                                                    in calls, `after_wait` whether the host
 //                                                    waited for the GPU when the gap began, `what`
-//                                                    the name of the work after it
+//                                                    the name of the work after it, `saved` what
+//                                                    it would be shorter by without the waits
+//   kernel_launches(device, process, stream, name,   kernels that are in the window, by how they
+//        blocks, threads, shared_memory, registers,  were launched, as in the table: `stream` with
+//        carveout, local_memory, ns, count,          its context, sizes for a block or thread,
+//        longest, first, last)                       -1 for no carveout; `ns` is in the window,
+//                                                    `longest` of whole launches
 //
 // Parts of the account: compute, communication, set, "copy 1" with the direction
 // (CUpti_ActivityMemcpyKind), and of idle time queued, launch, call, no call, unknown and short
@@ -44,9 +50,14 @@ std::vector<AccountLine> account_lines(const compute::Accounts& accounts);
 using Room = std::map<std::int64_t, std::map<std::string, std::int64_t>>;
 Room room_of(const std::vector<AccountLine>& account);
 
+std::string span_of(const compute::AccountWindow& window);
+
 // Columns of the rows: device, part, ns, at_most_ns (the sum of the device's rows), count, and of
-// the most expensive row of the rule first, last and what. `room` must not be empty.
+// the most expensive row of the rule first, last and what. `room` must not be empty. `shared`: the
+// SQL of gaps and kernel_launches (shared_tables.hpp); empty if the rule reads neither, or they are
+// tables.
 std::string statement_of(const Rule& rule, const compute::AccountWindow& window,
-                         const std::vector<AccountLine>& account, const Room& room);
+                         const std::vector<AccountLine>& account, const Room& room,
+                         const std::string& shared);
 
 }  // namespace gpuprof::findings

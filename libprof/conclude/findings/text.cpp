@@ -82,7 +82,8 @@ std::string rule_text(const Rule& rule) {
   text += paragraph("Fix:        ", rule.fix);
   text += paragraph("Read:       ", rule.link);
   text += paragraph("Mistaken:   ", rule.mistaken);
-  return text + paragraph("Tests:      ", "tests/cli/test_findings.py");
+  return text +
+         paragraph("Tests:      ", "tests/cli/test_findings_rules.py, test_findings_kernels.py");
 }
 
 std::string explained_text(const Findings& findings, const Rule& rule) {

@@ -117,10 +117,17 @@ class Works {
 void read_works(store::Snapshot& snapshot, Read& read, const Check& check) {
   const std::optional<std::int64_t> from = read.schedule.from, to = read.schedule.to;
   std::optional<Works> works;
+  const std::size_t most = compute::most_gpu_work(snapshot.database());
   const auto restart = [&] {
     read = {};
     read.schedule.from = from;
     read.schedule.to = to;
+    // Room that is not used takes no memory; what grows has, for a while, three times its size.
+    read.schedule.works.reserve(most);
+    read.schedule.gaps.reserve(most);
+    read.correlations.reserve(most);
+    read.before.reserve(most);
+    read.calls.reserve(most);
     works.emplace(read);
   };
   restart();

@@ -52,6 +52,19 @@ class FullQueues {
   std::vector<std::uint32_t> firsts_, by_stream_;  // the first works of launches, by stream
 };
 
+// A framework that copies pageable memory waits for the stream right after the copy. If the copy is
+// made asynchronously from pinned memory, that wait is not there either.
+void mend_waits_after_copies(const Read& read, std::vector<Wait>& waits) {
+  for (std::size_t i = 1; i < waits.size(); ++i) {
+    const Wait& copy = waits[i - 1];
+    if (waits[i].synchronization == none || copy.work == none || waits[i].call != copy.call + 1 ||
+        read.calls[waits[i].call].thread != read.calls[copy.call].thread) {
+      continue;
+    }
+    waits[i].mended_by |= copy.mended_by;
+  }
+}
+
 }  // namespace
 
 std::vector<Wait> read_waits(const Read& read) {
@@ -79,6 +92,7 @@ std::vector<Wait> read_waits(const Read& read) {
     }
   }
   std::ranges::stable_sort(waits, {}, &Wait::call);
+  mend_waits_after_copies(read, waits);
   return waits;
 }
 

@@ -12,7 +12,7 @@ import {get, remember, state, wordsOf} from './state.js';
 import {fetchWhole, layout, painter, redraw, show, showAll, showAround} from './timeline.js';
 import {follow, goTo, markName, panel, recordParts, reveal, selectRange, tell, tellAll, tellChange} from './choose.js';
 
-const mostToJudge = 3e6;  // records; findings of more take seconds, see gpuprof findings
+const mostToJudge = 10e6;  // records; findings of more take seconds, see gpuprof findings
 
 export const jumps = new Jumps(get('jumps'), goTo);
 

@@ -16,22 +16,16 @@ extern const Rule low_occupancy{
         "Kernels whose theoretical occupancy is below 50 % and whose blocks fill the GPU at "
         "least once; of their time the share of warps that do not fit",
     .least_share = 0.05,
-    .sql = R"(  SELECT k.deviceId AS device, 'compute' AS part,
-         sum(CAST((min(k."end", s.last) - max(k.start, s.first)) * (1 - o.occupancy) AS INTEGER)) AS ns,
-         count(*) AS count, min(max(k.start, s.first)) AS first,
-         max(min(k."end", s.last)) AS last, k.name AS what
-  FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k CROSS JOIN span AS s
+    .sql = R"(  SELECT k.device, 'compute' AS part,
+         sum(CAST(k.ns * (1 - o.occupancy) AS INTEGER)) AS ns, sum(k.count) AS count,
+         min(k.first) AS first, max(k.last) AS last, k.name AS what
+  FROM kernel_launches AS k
   JOIN LAUNCH_SHAPE AS o
-    ON o.blocks = k.gridX * k.gridY * k.gridZ
-   AND o.threadsPerBlock = k.blockX * k.blockY * k.blockZ
-   AND o.sharedMemory = k.staticSharedMemory + k.dynamicSharedMemory
-   AND o.registersPerThread = k.registersPerThread
-   AND o.carveout = CASE WHEN k.isSharedMemoryCarveoutRequested
-                         THEN k.sharedMemoryCarveoutRequested ELSE -1 END
-   AND o.deviceId = k.deviceId AND o.processId = k.processId
+    ON o.blocks = k.blocks AND o.threadsPerBlock = k.threads
+   AND o.sharedMemory = k.shared_memory AND o.registersPerThread = k.registers
+   AND o.carveout = k.carveout AND o.deviceId = k.device AND o.processId = k.process
   WHERE o.occupancy < 0.5 AND o.waves >= 1
-    AND 0 < k.start AND k.start < k."end" AND k.start < s.last AND k."end" > s.first
-  GROUP BY k.deviceId, k.name)",
+  GROUP BY k.device, k.name)",
     .bound =
         "If speed grew with the number of warps, full occupancy would leave the share that "
         "occupancy has now.",

@@ -20,16 +20,12 @@ extern const Rule small_grids{
     SELECT id AS device, max(numMultiprocessors) AS count
     FROM CUPTI_ACTIVITY_KIND_DEVICE
     GROUP BY id)
-  SELECT k.deviceId AS device, 'compute' AS part,
-         sum((min(k."end", s.last) - max(k.start, s.first)) *
-             (p.count - k.gridX * k.gridY * k.gridZ) / p.count) AS ns,
-         count(*) AS count, min(max(k.start, s.first)) AS first,
-         max(min(k."end", s.last)) AS last, k.name AS what
-  FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k CROSS JOIN span AS s
-  JOIN processors AS p ON p.device = k.deviceId
-  WHERE k.gridX * k.gridY * k.gridZ BETWEEN 1 AND p.count - 1
-    AND 0 < k.start AND k.start < k."end" AND k.start < s.last AND k."end" > s.first
-  GROUP BY k.deviceId, k.name)",
+  SELECT k.device, 'compute' AS part, sum(k.ns * (p.count - k.blocks) / p.count) AS ns,
+         sum(k.count) AS count, min(k.first) AS first, max(k.last) AS last, k.name AS what
+  FROM kernel_launches AS k
+  JOIN processors AS p ON p.device = k.device
+  WHERE k.blocks BETWEEN 1 AND p.count - 1
+  GROUP BY k.device, k.name)",
     .bound =
         "If all multiprocessors shared the work, it would take the share of those that do it "
         "now.",

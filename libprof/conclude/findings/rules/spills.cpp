@@ -14,13 +14,11 @@ extern const Rule spills{
     .when = "Kernels with local memory per thread",
     .least_share = 0.05,
     .sql =
-        R"(  SELECT k.deviceId AS device, 'compute' AS part, sum(min(k."end", s.last) - max(k.start, s.first)) AS ns,
-         count(*) AS count, min(max(k.start, s.first)) AS first,
-         max(min(k."end", s.last)) AS last, k.name AS what
-  FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k CROSS JOIN span AS s
-  WHERE k.localMemoryPerThread > 0
-    AND 0 < k.start AND k.start < k."end" AND k.start < s.last AND k."end" > s.first
-  GROUP BY k.deviceId, k.name)",
+        R"(  SELECT device, 'compute' AS part, sum(ns) AS ns, sum(count) AS count, min(first) AS first,
+         max(last) AS last, name AS what
+  FROM kernel_launches
+  WHERE local_memory > 0
+  GROUP BY device, name)",
     .bound = "It is all the time of these kernels: how much of it is local memory's takes metrics.",
     .confidence = Confidence::low,
     .reason = "How often the local memory is used is not recorded.",

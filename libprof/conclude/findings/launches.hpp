@@ -1,0 +1,36 @@
+// The kernels of a window by how they were launched: the rows of the shared table
+// `kernel_launches`.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+
+#include "libprof/compute/account.hpp"
+#include "libprof/store/scan.hpp"
+
+namespace gpuprof::findings {
+
+struct Launches {
+  // The columns device to local_memory of the table.
+  using Key = std::array<std::int64_t, 10>;
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  // The others, in ns on CUPTI's clock.
+  struct Sum {
+    std::int64_t ns = 0, count = 0, longest = 0, first = INT64_MAX, last = INT64_MIN;
+  };
+  std::unordered_map<Key, Sum, Hash> sums;
+};
+
+// Nullopt: there are more than 200,000 different ones. `check` is called now and then and may
+// throw.
+std::optional<Launches> read_launches(store::Snapshot& snapshot,
+                                      const compute::AccountWindow& window,
+                                      const std::function<void()>& check);
+
+}  // namespace gpuprof::findings

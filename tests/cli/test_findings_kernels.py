@@ -1,0 +1,171 @@
+# ctest-cost: 8
+# ctest-labels: plain
+"""gpuprof findings: rules about kernels, links, clocks and loading find what was made for them, to the
+nanosecond, and nothing in its mended twin.
+"""
+
+import unittest
+
+from findings_made import KIND, US, FindingsTest
+
+
+class KernelRules(FindingsTest):
+    def insert(self, made, table, **values):
+        """Into the finished profile: an excerpt has no samples and metrics of all launches together."""
+        made.later.append((
+            f"INSERT INTO {table}({', '.join(f'[{name}]' for name in values)}) "
+            f"VALUES({', '.join('?' * len(values))})",
+            tuple(values.values()),
+        ))  # fmt: skip
+
+    def processors(self, made):
+        return made.database.execute(f"SELECT numMultiprocessors FROM {KIND}DEVICE").fetchone()[0]
+
+    def process(self, made):
+        return made.database.execute(f"SELECT processId FROM {KIND}DEVICE").fetchone()[0]
+
+    def test_loading_in_launches(self):
+        def make(made, sound):
+            made.kernel(100, 200, launched=(90, 95))
+            # Of the gap of 100 us, the launch loads code for 60 us, in a function and, within it, a
+            # module. In the mended program it does so before the first work.
+            begin = 20 if sound else 210
+            for kind, first, last in ((262144, begin, begin + 60), (1, begin, begin + 10)):
+                self.insert(made, f"{KIND}OVERHEAD", overheadKind=kind, start=made.zero + first * US,
+                            end=made.zero + last * US, processId=self.process(made))  # fmt: skip
+            made.kernel(300, 400, launched=(195, 298) if not sound else (190, 198))
+
+        self.check("loading_in_launches", make, 60 * US, {})
+
+    def test_slow_copies(self):
+        def make(made, sound):
+            made.database.execute(
+                f"UPDATE {KIND}PCIE SET pcieGeneration = 4, linkWidth = 8, type = 0"
+            )
+            made.call("cudaMemcpyAsync", 10, 90)
+            # 15.752 GB/s: 15,752,000 bytes take a millisecond.
+            made.copy(100, 2000 if sound else 2200, size=15_752_000)
+            made.kernel(100, 110)
+
+        self.check("slow_copies", make, 1100 * US, {"unhidden_copies": 1890 * US},
+                   {"unhidden_copies": 990 * US}.items())  # fmt: skip
+
+    def test_throttled_clock(self):
+        def make(made, sound):
+            made.call("cudaLaunchKernel", 10, 90)
+            made.kernel(100, 1100)
+            for time, clock, reasons in ((200, 1485, 4), (600, 1980, 0), (900, 990, 1)):
+                self.insert(made, f"{KIND}ENVIRONMENT", deviceId=0, environmentKind=1,
+                            timestamp=made.zero + time * US, smClock=clock,
+                            clocksThrottleReasons=0 if sound else reasons)  # fmt: skip
+
+        # Of three readings one is limited, by a quarter; the last is of an idle GPU.
+        self.check("throttled_clock", make, 1000 * US // 12, {})
+
+    def test_page_migrations(self):
+        def make(made, sound):
+            made.call("cudaLaunchKernel", 10, 90)
+            made.kernel(100, 1100)
+            for i in range(2 if sound else 4):
+                there = i % 2 == 0
+                self.insert(made, f"{KIND}UNIFIED_MEMORY_COUNTER", counterKind=1 if there else 2,
+                            value=65536, address=0x7F0000000000, start=made.zero + (200 + 20 * i) * US,
+                            end=made.zero + (210 + 20 * i) * US, srcId=0 if not there else 255,
+                            dstId=0 if there else 255, processId=self.process(made))  # fmt: skip
+
+        self.check("page_migrations", make, 40 * US, {})
+
+    def test_serial_streams(self):
+        def make(made, sound):
+            made.call("cudaLaunchKernel", 10, 90)
+            half = self.processors(made) // 2
+            for i in range(4):
+                begin = 100 + (60 if sound else 100) * i
+                made.kernel(begin, begin + 60, streamId=7, gridX=half)
+                made.kernel(begin + (0 if sound else 60), begin + (60 if sound else 100), streamId=13,
+                            gridX=half)  # fmt: skip
+
+        # Of the 400 us the longest stream has 240. All kernels use half of the multiprocessors.
+        self.check("serial_streams", make, 160 * US, {"small_grids": 240 * US},
+                   {"small_grids": 200 * US}.items())  # fmt: skip
+
+    def test_partial_waves(self):
+        def make(made, sound):
+            made.call("cudaLaunchKernel", 10, 90)
+            # 8 blocks of 256 threads fit on a multiprocessor.
+            wave = 8 * self.processors(made)
+            made.kernel(100, 300, gridX=2 * wave if sound else wave + wave // 2,
+                        registersPerThread=16)  # fmt: skip
+
+        self.check("partial_waves", make, 50 * US, {})
+
+    def test_uneven_launches(self):
+        def make(made, sound):
+            made.call("cudaLaunchKernel", 10, 90)
+            begin = 100
+            for i in range(20):
+                end = begin + (40 if i == 7 and not sound else 10)
+                made.kernel(begin, end)
+                begin = end
+
+        self.check("uneven_launches", make, 30 * US, {})
+
+    def test_fp32_matrix_products(self):
+        def make(made, sound):
+            made.call("cudaLaunchKernel", 10, 90)
+            made.kernel(
+                100, 180, name="ampere_s1688gemm_tf32_128x64" if sound else "ampere_sgemm_128x64_nn"
+            )
+            made.kernel(180, 200, name="softmax")
+
+        self.check("fp32_matrix_products", make, 70 * US, {})
+
+    def samples(self, made, reason, share):
+        """Of 200 samples of the kernel."""
+        for number, each in ((90, reason), (91, "selected")):
+            self.insert(made, "PC_STALL_REASON", id=number, name=each, reason=each)
+        name = made.string("waits(float*)")
+        process = self.process(made)
+        self.insert(made, f"{KIND}FUNCTION", id=77, name=name, processId=process)
+        for stall, count in ((90, 200 * share // 100), (91, 200 - 200 * share // 100)):
+            self.insert(made, f"{KIND}PC_SAMPLING", functionId=77, pcOffset=stall, sourceLocatorId=0,
+                        stallReasonId=stall, deviceId=0, correlationId=0, processId=process,
+                        samples=count, latencySamples=count)  # fmt: skip
+        made.call("cudaLaunchKernel", 10, 90)
+        made.kernel(100, 200)
+        made.database.execute(f"UPDATE {KIND}CONCURRENT_KERNEL SET name = ?", (name,))
+
+    def test_memory_stalls(self):
+        self.check("memory_stalls",
+                   lambda made, sound: self.samples(made, "long_scoreboard", 30 if sound else 60),
+                   60 * US, {})  # fmt: skip
+
+    def test_barrier_stalls(self):
+        self.check("barrier_stalls",
+                   lambda made, sound: self.samples(made, "barrier", 10 if sound else 40),
+                   40 * US, {})  # fmt: skip
+
+    def metric(self, made, metric, percent):
+        name = made.string("moves(float*)")
+        made.call("cudaLaunchKernel", 10, 90)
+        made.kernel(100, 200)
+        made.database.execute(f"UPDATE {KIND}CONCURRENT_KERNEL SET name = ?", (name,))
+        self.insert(made, "METRIC", _id_=501, name=metric, unit="%")
+        self.insert(made, "METRIC_RANGE", _id_=601, kind="kernel", name=name, deviceId=0,
+                    processId=self.process(made))  # fmt: skip
+        self.insert(made, "METRIC_VALUE", range=601, metric=501, value=percent)
+
+    def test_scattered_accesses(self):
+        for metric in ("gld_efficiency", "gst_efficiency"):
+            self.check("scattered_accesses",
+                       lambda made, sound, it=metric: self.metric(made, it, 50 if sound else 12.5),
+                       87500, {})  # fmt: skip
+
+    def test_bank_conflicts(self):
+        self.check("bank_conflicts",
+                   lambda made, sound: self.metric(made, "shared_efficiency", 50 if sound else 25),
+                   75 * US, {})  # fmt: skip
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,256 @@
+# ctest-cost: 12
+# ctest-labels: plain
+"""gpuprof findings: each rule finds what was made for it, to the nanosecond, and nothing in its mended
+twin; the SQL gives the number that is printed.
+"""
+
+import re
+import unittest
+
+from findings_made import DTOH, HTOD, KIND, PAGEABLE, PINNED, SOURCE, US, FindingsTest, gpuprof
+
+
+class Rules(FindingsTest):
+    def test_allocations(self):
+        for function in ("cudaMalloc", "cudaFree", "cudaHostAlloc"):
+            self.check("allocations", self.in_a_gap(function, "runtime"), 50 * US,
+                       {"host_away": 55 * US}, [("host_away", 5 * US)])  # fmt: skip
+        # Those of a pool are ordered in a stream.
+        made = self.made()
+        self.in_a_gap("cudaMallocAsync", "runtime")(made, False)
+        document = self.findings(made.finish(), "--min", "0")
+        self.assertEqual([each["rule"] for each in document["findings"]], ["host_away"])
+
+    def test_module_loading(self):
+        for function, domain in (
+            ("cuLibraryLoadData", "driver"),
+            ("cudaFuncGetAttributes", "runtime"),
+        ):
+            self.check("module_loading", self.in_a_gap(function, domain), 50 * US,
+                       {"host_away": 55 * US}, [("host_away", 5 * US)])  # fmt: skip
+
+    def test_blocking_waits(self):
+        def make(made, sound):
+            made.kernel(100, 200, launched=(90, 95))
+            if not sound:
+                made.wait(100, 203)
+            made.kernel(*((300, 400) if not sound else (200, 300)),
+                        launched=(290, 295) if not sound else (96, 99))  # fmt: skip
+
+        # The gap is 100 us long: in the wait, in no call, in the launch.
+        self.check("blocking_waits", make, 100 * US, {})
+
+    def test_a_wait_saves_no_more_than_it_took(self):
+        def make(made, begin):
+            made.kernel(100, 200, launched=(80, 85))
+            made.wait(begin, 203)
+            made.kernel(300, 400, launched=(290, 295))
+            made.wait(395, 403)
+            made.kernel(500, 600, launched=(490, 495))
+
+        # Each gap: 3 us in the wait, 87 in no call, 10 from the launch on.
+        for begin, *saved in ((90, 100, 21), (190, 13, 8), (100, 100, 11), (199, 4, 8)):
+            with self.subTest(begin):
+                made = self.made()
+                make(made, begin)
+                path = made.finish()
+                document = self.findings(path, "--min", "0")
+                found = {each["rule"]: each["at_most_ns"] for each in document["findings"]}
+                self.assertEqual(found["blocking_waits"], sum(saved) * US)
+                away = sum(87 - min(87, each) for each in saved)
+                self.assertEqual(found["host_away"], away * US)
+                self.check_sql(path, document)
+                self.check_account(path, document)
+
+    def test_a_wait_of_another_process_is_not_its_own(self):
+        made = self.made()
+        other = 1 << 32
+        made.kernel(100, 200, launched=(90, 95))
+        made.insert("SYNCHRONIZATION", 100, 203, type=3, streamId=7, correlationId=other + 1)
+        made.kernel(300, 400, launched=(290, 295))
+        document = self.findings(made.finish(), "--min", "0")
+        self.assertEqual([each["rule"] for each in document["findings"]], ["host_away"])
+
+    def test_launch_bound(self):
+        def make(made, sound):
+            for i in range(20):
+                begin = 100 + 30 * i
+                made.kernel(begin, begin + (29 if sound else 10), launched=(begin - 8, begin - 1))
+
+        # 19 gaps of 20 us; of 1 us they are less than a tenth.
+        self.check("launch_bound", make, 19 * 20 * US, {})
+
+    def test_launch_bound_with_more_gaps_than_are_listed(self):
+        made = self.made()
+        for i in range(10_500):
+            made.kernel(100 + 3 * i, 101 + 3 * i)
+        made.call("cudaLaunchKernel", 10, 90)
+        path = made.finish()
+        document = self.findings(path)
+        (finding,) = document["findings"]
+        self.assertEqual(finding["rule"], "launch_bound")
+        self.assertEqual(finding["at_most_ns"], 10_499 * 2 * US)
+        self.assertEqual({draw["part"] for draw in finding["draws"]}, {"no call", "short gap"})
+        self.check_sql(path, document)
+
+    def test_host_away(self):
+        def make(made, sound):
+            made.kernel(100, 200, launched=(90, 95))
+            made.kernel(700, 800, launched=(690, 695) if not sound else (200, 700))
+
+        self.check("host_away", make, 490 * US, {})
+
+    def copies(self, broken, sound):
+        def make(made, is_sound):
+            made.call("cudaMemcpyAsync", 10, 90)
+            for begin in (100, 500):
+                made.copy(begin, begin + 300, **(sound if is_sound else broken))
+            made.kernel(700, 1000)
+            made.kernel(400, 500)
+
+        return make
+
+    def test_pageable_copies(self):
+        pageable, pinned = {"host": PAGEABLE}, {"host": PINNED}
+        # The second copy is hidden by a kernel for 100 of its 300 us.
+        for kind in (HTOD, DTOH):
+            self.check("pageable_copies", self.copies({**pageable, "kind": kind}, {**pinned, "kind": kind}),
+                       500 * US, {"unhidden_copies": 500 * US})  # fmt: skip
+
+    def test_blocking_copies(self):
+        self.check("blocking_copies", self.copies({"asynchronous": False}, {}), 500 * US,
+                   {"unhidden_copies": 500 * US})  # fmt: skip
+
+    def test_unhidden_copies(self):
+        def make(made, sound):
+            self.copies({}, {})(made, sound)
+            if sound:
+                made.kernel(100, 1000)
+
+        self.check("unhidden_copies", make, 500 * US, {})
+
+    def test_small_copies(self):
+        def make(made, sound):
+            made.call("cudaMemcpyAsync", 10, 90)
+            made.copy(100, 110, size=1_000_000)  # 100 bytes per ns
+            for i in range(1000 if sound else 1001):
+                made.copy(110 + 2 * i, 112 + 2 * i, size=1000)
+
+        # All copies are exposed; of the time that is left, unhidden_copies has less than 1 %.
+        self.check("small_copies", make, 1001 * (2 * US - 10), {"unhidden_copies": 2010 * US})
+
+    def test_memory_sets(self):
+        def make(made, sound):
+            made.call("cudaMemcpyAsync", 10, 90)
+            for i in range(1000 if sound else 1001):
+                made.set(100 + i, 101 + i)
+
+        self.check("memory_sets", make, 1001 * US, {})
+
+    def test_exposed_communication(self):
+        def make(made, sound):
+            made.call("cudaLaunchKernel", 10, 90)
+            made.kernel(100, 200, name="ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)")
+            made.kernel(*((100, 200) if sound else (150, 180)))
+
+        self.check("exposed_communication", make, 70 * US, {})
+
+    def processors(self, made):
+        return made.database.execute(f"SELECT numMultiprocessors FROM {KIND}DEVICE").fetchone()[0]
+
+    def test_small_grids(self):
+        def make(made, sound):
+            made.call("cudaLaunchKernel", 10, 90)
+            has = self.processors(made)
+            made.kernel(100, 100 + has, gridX=has if sound else has // 4, gridY=1)
+
+        self.assertEqual(self.processors(self.made()), 132)
+        self.check("small_grids", make, 99 * US, {})
+
+    def test_low_occupancy(self):
+        def make(made, sound):
+            made.call("cudaLaunchKernel", 10, 90)
+            made.kernel(100, 200, registersPerThread=16 if sound else 255)
+
+        # Of 64 warps the registers suffice for one block of 8.
+        self.check("low_occupancy", make, round(100 * US * 7 / 8), {})
+
+    def test_spills(self):
+        def make(made, sound):
+            made.call("cudaLaunchKernel", 10, 90)
+            made.kernel(100, 200, localMemoryPerThread=0 if sound else 64)
+            made.kernel(200, 300)
+
+        self.check("spills", make, 100 * US, {})
+
+    def test_no_part_counts_twice(self):
+        made = self.made()
+        made.call("cudaMemcpyAsync", 10, 90)
+        for i in range(1001):
+            made.copy(100 + 2 * i, 102 + 2 * i, size=1000, host=PAGEABLE)
+        made.copy(2102, 2112, size=1_000_000, host=PAGEABLE)
+        path = made.finish()
+        document = self.findings(path, "--min", "0")
+        self.assertEqual([(each["rule"], each["at_most_ns"]) for each in document["findings"]],
+                         [("pageable_copies", 2012 * US)])  # fmt: skip
+        self.check_sql(path, document)
+
+    def simulated(self, path):
+        document = self.findings(path, "--min", "0")
+        self.check_simulated(document)
+        return {each["rule"]: (each["at_most_ns"] // US, each["simulated_ns"] // US)
+                for each in document["findings"] if each["simulated_ns"] is not None}  # fmt: skip
+
+    def test_what_is_simulated(self):
+        """Of the bound, what the schedule saves when it runs again with that mended."""
+        made = self.made()
+        self.in_a_gap("cudaMalloc", "runtime")(made, False)
+        self.assertEqual(self.simulated(made.finish()),
+                         {"allocations": (50, 50), "host_away": (5, 5)})  # fmt: skip
+        # After each kernel the host is late by 3 us of the wait and 17 us until the next is launched.
+        # Without the waits it is there in time.
+        made = self.made()
+        for begin in range(100, 700, 120):
+            made.kernel(begin + 10, begin + 110, launched=(begin, begin + 5))
+            made.wait(begin + 6, begin + 113)
+        self.assertEqual(self.simulated(made.finish()), {"blocking_waits": (80, 80)})
+        # Nothing else is in the way of launches that are too slow.
+        made = self.made()
+        for begin in range(100, 400, 30):
+            made.kernel(begin, begin + 10, launched=(begin - 10, begin - 5))
+        self.assertEqual(self.simulated(made.finish()), {"launch_bound": (180, 180)})
+        # Copies to the device that are in the way of kernels that do not need them.
+        made = self.made()
+        for i in range(3):
+            made.copy(30 + 300 * i, 130 + 300 * i, launched=(10 + 6 * i, 12 + 6 * i))
+            made.kernel(130 + 300 * i, 330 + 300 * i, launched=(13 + 6 * i, 15 + 6 * i))
+        path = made.finish()
+        self.assertEqual(self.simulated(path), {"unhidden_copies": (300, 200)})
+        self.assertIn("; simulated 200.00us; confidence", gpuprof("findings", path).stdout)
+        self.assertIn("; simulated 200.00us; confidence",
+                      gpuprof("findings", path, "--markdown").stdout)  # fmt: skip
+
+    def test_all_together(self):
+        """Two that help only where the other does not: together they save the sum, and not more."""
+        made = self.made()
+        self.in_a_gap("cudaMalloc", "runtime")(made, False)
+        made.kernel(700, 800, launched=(690, 695), localMemoryPerThread=64)
+        path = made.finish()
+        document = self.findings(path, "--min", "0")
+        self.check_simulated(document)
+        (together,) = document["together"]
+        self.assertEqual((together["findings"], together["simulated_findings"]), (3, 2))
+        self.assertEqual(together["simulated_ns"], (50 + 5 + 290) * US)
+        words = "together: at most 445.00us; simulated 345.00us with 2 of the 3 findings."
+        self.assertIn(words, " ".join(gpuprof("findings", path).stdout.split()))
+        self.assertIn(words, gpuprof("findings", path, "--markdown").stdout)
+
+    def test_every_rule_has_such_a_test(self):
+        rules = {path.stem for path in (SOURCE / "libprof/conclude/findings/rules").glob("*.cpp")}
+        tests = "".join(path.read_text(encoding="utf-8")
+                        for path in (SOURCE / "tests/cli").glob("test_findings_*.py"))  # fmt: skip
+        self.assertEqual(rules - set(re.findall(r"def test_(\w+)\(", tests)), set())
+
+
+if __name__ == "__main__":
+    unittest.main()
