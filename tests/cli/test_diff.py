@@ -226,10 +226,19 @@ class Diff(unittest.TestCase):
         found = self.document(a, renamed)
         self.assertEqual(found["verdict"], "inconclusive")
         self.assertIn("kernels", found["reason"])
-        self.assertEqual(
-            {row["name"]: (row["a_ns"] == 0, row["b_ns"] == 0) for row in found["kernels"]},
-            {"x": (False, True), "y": (False, True), "x2": (True, False), "y2": (True, False)},
-        )
+        # Each is most likely the other's that takes as long; that is a guess, so it is not "same".
+        self.assertEqual({row["name"]: (row["was"], row["a_ns"] == row["b_ns"])
+                          for row in found["kernels"]},
+                         {"x2": ("x", True), "y2": ("y", True)})  # fmt: skip
+        self.assertIn("(in A most likely x)", self.run_it("diff", *a, "--", *renamed).stdout)
+        # Not those that are launched more often, or take three times as long.
+        for other in ({"x2": STEP, "y2": 30 * STEP, "z": STEP // 5},):
+            others = [self.made(other) for _ in range(4)]
+            found = self.document(a, others)
+            self.assertEqual({row["name"]: (row["was"], row["a_ns"] == 0, row["b_ns"] == 0)
+                              for row in found["kernels"]},
+                             {"x2": ("x", False, False), "y2": (None, True, False),
+                              "z": (None, True, False), "y": (None, False, True)})  # fmt: skip
 
     def test_text_and_markdown(self):
         evil = "<b>|@all `x` \x1b[31m\n*bold*"

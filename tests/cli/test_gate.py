@@ -343,6 +343,24 @@ class Baselines(GateTest):
         self.run_it("baseline", "add", "x", run)
         self.assertEqual(os.listdir(self.folder / ".gpuprof/baselines"), ["x.json"])
 
+    def test_history(self):
+        """Each baseline against the one before it, in the order of their names or that is given."""
+        for name, times in (("1", steady(seed=1)), ("2", steady(seed=2)),
+                            ("3", steady(seed=3, k0=16 * MS))):  # fmt: skip
+            self.run_it("baseline", "add", name, self.file(document(times)))
+        rows = json.loads(self.run_it("baseline", "history", "--json").stdout)["tables"][0]["rows"]
+        self.assertEqual([(row["name"], row["runs"], row["verdict"]) for row in rows],
+                         [("1", 5, None), ("2", 5, "same"), ("3", 5, "slower")])  # fmt: skip
+        self.assertAlmostEqual(rows[2]["change_percent"],
+                               100 * (rows[2]["time_ns"] / rows[1]["time_ns"] - 1), 4)  # fmt: skip
+        self.assertRegex(rows[2]["most_changed"], r"^\+\S+ the GPU computed")
+        ran = self.run_it("baseline", "history", "3", "1")
+        self.assertRegex(ran.stdout, r"(?m)^ +5 .* -8\.. % +faster +1 ")
+        csv = self.run_it("baseline", "history", "--csv").stdout.splitlines()
+        self.assertEqual([line.split(",")[2] for line in csv[-3:]],
+                         [str(row["time_ns"]) for row in rows])  # fmt: skip
+        self.run_it("baseline", "history", "4", code=20)
+
     def test_a_baseline_is_the_run(self):
         run = self.profile()
         self.run_it("baseline", "add", "main", run)
@@ -381,8 +399,8 @@ class Baselines(GateTest):
         for words, says, code in (
             ((), "required", 5),
             (("add", "main"), "at least one file", 5),
-            (("keep", "main", run), "add, list or rm", 5),
-            (("list", "main"), "add, list or rm", 5),
+            (("keep", "main", run), "add, list, history or rm", 5),
+            (("list", "main"), "add, list, history or rm", 5),
             (("rm",), "takes the name", 5),
             (("add", "main", self.folder / "none"), "none", 20),
         ):

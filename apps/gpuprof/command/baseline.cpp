@@ -27,12 +27,13 @@ struct BaselineArguments {
   std::string folder;
   Options window;
   bool replace = false;
+  TableLayout layout;
 };
 
 [[noreturn]] void refuse_words(const std::string& what) {
   throw Error(what,
-              "gpuprof baseline add NAME FILE..., gpuprof baseline list, gpuprof baseline rm "
-              "NAME",
+              "gpuprof baseline add NAME FILE..., gpuprof baseline list, gpuprof baseline "
+              "history [NAME...], gpuprof baseline rm NAME",
               ExitCode::bad_option);
 }
 
@@ -54,8 +55,11 @@ int add_baseline(const BaselineArguments& arguments, const std::string& folder) 
   return 0;
 }
 
-int list_baselines(const std::string& folder) {
-  std::vector<std::pair<std::string, std::vector<compare::Run>>> baselines;
+using Baselines = std::vector<std::pair<std::string, std::vector<compare::Run>>>;
+
+// All that can be read.
+Baselines read_baselines(const std::string& folder) {
+  Baselines baselines;
   for (const std::string& name : compare::baseline_names(folder)) {
     try {
       baselines.emplace_back(name, compare::read_runs_file(compare::baseline_path(folder, name)));
@@ -63,8 +67,25 @@ int list_baselines(const std::string& folder) {
       say(error.what());
     }
   }
+  return baselines;
+}
+
+int list_baselines(const std::string& folder) {
+  const Baselines baselines = read_baselines(folder);
   return print_to_standard_output(
       [&] { compare::print_baselines(baselines, std::cout, {.prefix = ""}); });
+}
+
+int show_history(const BaselineArguments& arguments, const std::string& folder) {
+  Baselines baselines;
+  for (std::size_t i = 1; i < arguments.words.size(); ++i) {
+    const std::string& name = arguments.words[i];
+    baselines.emplace_back(name, compare::read_runs_file(compare::baseline_path(folder, name)));
+  }
+  if (baselines.empty()) baselines = read_baselines(folder);
+  const report::ReportOptions options{.layout = arguments.layout.chosen(), .prefix = ""};
+  return print_to_standard_output(
+      [&] { compare::print_history(baselines, {}, std::cout, options); });
 }
 
 int remove_baseline(const BaselineArguments& arguments, const std::string& folder) {
@@ -80,25 +101,30 @@ int baseline(BaselineArguments& arguments) {
   const std::string& action = arguments.words.front();
   if (action == "add") return add_baseline(arguments, folder);
   if (action == "list" && arguments.words.size() == 1) return list_baselines(folder);
+  if (action == "history") return show_history(arguments, folder);
   if (action == "rm") return remove_baseline(arguments, folder);
-  refuse_words("the word after baseline is add, list or rm");
+  refuse_words("the word after baseline is add, list, history or rm");
 }
 
 void declare_baseline(Grammar& grammar, BaselineArguments& arguments) {
   grammar.take({.name = "action",
                 .to = &arguments.words,
-                .help = "add NAME FILE...: keep the runs under a name; list; rm NAME",
-                .placeholder = "add|list|rm [NAME] [FILE...]",
+                .help = "add NAME FILE...: keep the runs under a name; list; history [NAME...]: "
+                        "compare each with the one before it, in this order or that of their "
+                        "names; rm NAME",
+                .placeholder = "add|list|history|rm [NAME] [FILE...]",
                 .required = true,
                 .several = true});
   grammar.take("--dir", &arguments.folder,
                "Where baselines are ($GPUPROF_BASELINES, or .gpuprof/baselines)", "FOLDER");
   grammar.take("--replace", &arguments.replace, "Replace the baseline of that name");
   grammar.take_window(arguments.window);
+  grammar.take_layout(arguments.layout);
   grammar.footer(
       "\n"
       "  gpuprof baseline add main run-*.sqlite\n"
       "  gpuprof gate --against main new-*.sqlite\n"
+      "  gpuprof baseline history --csv\n"
       "\n"
       "A baseline is a JSON file of at most 100 kB per run, which has what diff and gate need.");
 }
@@ -107,7 +133,7 @@ void declare_baseline(Grammar& grammar, BaselineArguments& arguments) {
 
 extern const Subcommand baseline_command{
     .name = "baseline",
-    .usage = "add|list|rm",
+    .usage = "add|list|history|rm",
     .help = "Keep runs to compare with later, without their records",
     .rare = true,
     .declare = command<BaselineArguments, declare_baseline, baseline>,

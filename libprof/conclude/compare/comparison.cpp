@@ -10,6 +10,7 @@
 #include "libprof/conclude/compare/checks.hpp"
 #include "libprof/conclude/compare/differences.hpp"
 #include "libprof/conclude/compare/judge.hpp"
+#include "libprof/conclude/compare/renamed.hpp"
 #include "libprof/conclude/compare/statistics.hpp"
 
 namespace gpuprof::compare {
@@ -93,6 +94,12 @@ void name_them(std::vector<KernelChange>& kernels,
   for (std::size_t i = 0; i < kernels.size(); ++i) kernels[i].display = display[i];
 }
 
+// What a run has of a kernel under its name or the one that it had.
+KernelUse use_in(const Run& run, const std::string& name, const std::string& was) {
+  const auto found = run.kernels.find(name);
+  return found != run.kernels.end() ? found->second : value_in(run.kernels, was);
+}
+
 // The shape in which all runs that have the kernel launch it; empty if they differ.
 std::string shape_in(const std::vector<Run>& runs, const std::string& name) {
   std::optional<std::string> shape;
@@ -119,21 +126,25 @@ std::map<std::string, std::string> functions_of_kernels(const Comparison& sides)
 }
 
 std::vector<KernelChange> compare_kernels(const Comparison& sides) {
-  const std::map<std::string, std::string> functions = functions_of_kernels(sides);
+  std::map<std::string, std::string> functions = functions_of_kernels(sides);
+  const std::map<std::string, std::string> renamed = find_renamed(sides);
+  for (const auto& [name, was] : renamed) functions.erase(was);
   std::vector<KernelChange> kernels(functions.size());
   std::vector<Question> questions;
   const KernelThresholds own(sides.rules);
   std::size_t next = 0;
   for (const auto& function : functions) {
     const std::string& name = function.first;
-    const auto time = [name](const Run& run) { return value_in(run.kernels, name).time; };
-    const auto launches = [&](const Run& run) { return value_in(run.kernels, name).launches; };
+    const std::string was = value_in(renamed, name);
+    const auto time = [name, was](const Run& run) { return use_in(run, name, was).time; };
+    const auto launches = [&](const Run& run) { return use_in(run, name, was).launches; };
     KernelChange& kernel = kernels[next++];
     kernel.name = name;
+    kernel.was = was;
     kernel.time = measured(sides, time);
     kernel.launches_a = mean(each(sides.a, launches));
     kernel.launches_b = mean(each(sides.b, launches));
-    kernel.shape_a = shape_in(sides.a, name);
+    kernel.shape_a = shape_in(sides.a, was.empty() ? name : was);
     kernel.shape_b = shape_in(sides.b, name);
     const OwnThreshold* const rule = own.of(name);
     if (rule || is_large(sides, kernel.time)) {

@@ -74,6 +74,7 @@ struct KernelChange {
   double launches_a = 0, launches_b = 0;
   // See KernelUse; empty if the runs of a side differ in it.
   std::string shape_a = {}, shape_b = {};
+  std::string was = {};  // A's name for it, if it most likely is a kernel of another name there
 
   bool shape_changed() const { return !shape_a.empty() && !shape_b.empty() && shape_a != shape_b; }
 };

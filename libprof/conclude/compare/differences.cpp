@@ -92,7 +92,8 @@ class Differences {
 double common_share(const std::vector<KernelChange>& kernels) {
   double common = 0, all = 0;
   for (const KernelChange& kernel : kernels) {
-    if (kernel.launches_a > 0 && kernel.launches_b > 0) common += kernel.time.a + kernel.time.b;
+    if (kernel.launches_a > 0 && kernel.launches_b > 0 && kernel.was.empty())
+      common += kernel.time.a + kernel.time.b;
     all += kernel.time.a + kernel.time.b;
   }
   return all > 0 ? common / all : 1;

@@ -53,7 +53,12 @@ std::string state_of(const KernelChange& kernel) {
 }
 
 // What follows the kernel's name.
-std::string shape_text_of(const KernelChange& kernel) {
+std::string text_after(const KernelChange& kernel) {
+  if (!kernel.was.empty()) {
+    const std::string was = printable(kernel.was);
+    return " (in A most likely " + (was.size() > 80 ? without_middle(was, 50, 20, "...") : was) +
+           ")";
+  }
   if (!kernel.shape_changed()) return "";
   return printable(" (shape changed: " + kernel.shape_a + " > " + kernel.shape_b + ")");
 }
@@ -144,7 +149,7 @@ void print_kernels(const Comparison& sides, report::Output& output) {
                                time_text(kernel->time.b),
                                state_of(*kernel),
                                launches_text(*kernel),
-                               printable(kernel->display) + shape_text_of(*kernel)};
+                               printable(kernel->display) + text_after(*kernel)};
     table.row(cells);
   }
   if (others.text.empty()) return;
@@ -319,7 +324,7 @@ void print_markdown(const Comparison& sides, std::ostream& out) {
   for (const KernelChange* kernel : shown) {
     out << markdown_row({kernel->time.a, kernel->time.b, {}},
                         state_of(*kernel) + " | " + launches_text(*kernel) + " | " +
-                            cell(kernel->display + shape_text_of(*kernel)));
+                            cell(kernel->display + text_after(*kernel)));
   }
   if (!others.text.empty()) out << markdown_row(others, " | | " + others.text);
   out << "\n</details>\n";
@@ -335,6 +340,7 @@ void print_json(const Comparison& sides, std::ostream& out) {
   }
   for (const KernelChange& kernel : sides.kernels) {
     Json row{{"name", kernel.name},
+             {"was", text_or_null(kernel.was)},
              {"launches_a", kernel.launches_a},
              {"launches_b", kernel.launches_b},
              {"shape_a", text_or_null(kernel.shape_a)},

@@ -38,5 +38,8 @@ void print_floor(const std::vector<Run>& runs, std::ostream& out,
 
 void print_baselines(const std::vector<std::pair<std::string, std::vector<Run>>>& baselines,
                      std::ostream& out, const report::ReportOptions& options);
+// Baselines in their order, each compared with the one before it.
+void print_history(const std::vector<std::pair<std::string, std::vector<Run>>>& baselines,
+                   const Rules& rules, std::ostream& out, const report::ReportOptions& options);
 
 }  // namespace gpuprof::compare
