@@ -39,7 +39,8 @@ json kernel_data(const compare::KernelChange& kernel, const compare::Run& a,
   };
   std::string function = function_in(a);
   if (function.empty()) function = function_in(b);
-  return {{"label", shortened(kernel.display, longest_name)},
+  const std::string was = kernel.was.empty() ? "" : " (in A most likely " + kernel.was + ")";
+  return {{"label", shortened(kernel.display + was, longest_name)},
           {"name", shortened(kernel.name, longest_name)},
           {"color", reading::color_of_work(function.empty() ? kernel.name : function)},
           {"shapes", kernel.shape_changed() ? json{kernel.shape_a, kernel.shape_b} : json()},
