@@ -1,6 +1,7 @@
 """gpuprof lines: the time of each line of Python, compared with SQL; and forged stacks."""
 
 import collections
+import itertools
 import json
 import os
 import pathlib
@@ -153,7 +154,8 @@ class Lines(unittest.TestCase):
     @asan
     def test_forged(self):
         self.give_stacks()
-        for sql in (
+        ways = itertools.cycle(([], ["--all", "--json"], ["--csv"]))
+        for words, sql in zip(ways, (
             "UPDATE STACK_FRAME SET module = printf('%.2000000c', '/'), function = x'00ff1b5b'",
             "UPDATE STACK_FRAME SET line = -9e18, module = '<' || char(27) || '[2J'",
             "UPDATE STACK_FRAME SET line = 'x', function = NULL, module = NULL",
@@ -166,15 +168,14 @@ class Lines(unittest.TestCase):
             "UPDATE GPU_GAP SET start = -9223372036854775807, stop = 9223372036854775807",
             "DROP TABLE STACK_FRAME",
             "DROP TABLE CALL_STACK; CREATE TABLE CALL_STACK(stack)",
-        ):
+        )):  # fmt: skip
             with sqlite3.connect(self.path) as database:
                 database.executescript(sql)
             database.close()
-            for words in ([], ["--all", "--json"], ["--csv"]):
-                ran = self.lines(*words, check=False)
-                self.assertIn(ran.returncode, (0, 1), (sql, ran.stderr))
-                self.assertNotIn("\x1b", ran.stdout + ran.stderr)
-                self.assertNotIn("Sanitizer", ran.stderr)
+            ran = self.lines(*words, check=False)
+            self.assertIn(ran.returncode, (0, 1), (sql, ran.stderr))
+            self.assertNotIn("\x1b", ran.stdout + ran.stderr)
+            self.assertNotIn("Sanitizer", ran.stderr)
 
 
 if __name__ == "__main__":
