@@ -1,8 +1,8 @@
 // gpuprof-probe: tells gpuprof which GPUs there are and whether metrics can be collected. A
 // separate program, because the driver stays in a process once it was started.
 //
-//   gpuprof-probe list|try CUPTI…     the libcuptis to try, in order
-//   gpuprof-probe work                runs a kernel and a graph: for gpuprof doctor to record
+//   gpuprof-probe list|try|try-all CUPTI…   the libcuptis to try, in order
+//   gpuprof-probe work                      runs a kernel and a graph: for gpuprof doctor to record
 //
 // Prints one line per device: index, chip, name, problem, and the problems of PM and PC sampling,
 // separated by tabs. The exit code is 0, or that of the error, which is printed on stderr with its
@@ -22,9 +22,12 @@ int main(int count, char** words) {
       gpuprof::cupti::run_kernel_and_graph();
       return 0;
     }
+    using gpuprof::cupti::Trial;
     const std::vector<std::string> candidates(words + 2, words + count);
-    for (const auto& device :
-         gpuprof::cupti::probe_devices(candidates, words[1] == std::string("try"))) {
+    const Trial trial = words[1] == std::string("try")       ? Trial::metric
+                        : words[1] == std::string("try-all") ? Trial::all
+                                                             : Trial::none;
+    for (const auto& device : gpuprof::cupti::probe_devices(candidates, trial)) {
       std::printf("%d\t%s\t%s\t%s\t%s\t%s\n", device.index, device.chip.c_str(),
                   device.name.c_str(), device.problem.c_str(), device.pm_sampling.c_str(),
                   device.pc_sampling.c_str());

@@ -13,6 +13,8 @@ constexpr int phase_switches = 3;            // a phase may cost this many first
 constexpr int short_window = 16;             // launches that must be affordable at least
 constexpr double largest_batch = 512;        // multiplexing
 constexpr std::uint32_t largest_growth = 16;
+// For another launch of a shape, which may come once in a long step.
+constexpr std::int64_t least_wait_ns = 2'000'000'000;
 
 template <class T>
 auto at(T&& list, int place) -> decltype(list[0]) {
@@ -142,8 +144,12 @@ Decision MultiplexPolicy::decide(std::uint32_t, std::span<const std::uint32_t> s
   if (window.group >= 0 && needs(window.group, samples)) {
     needed();
     const wire::CollectGroup& group = at(config_.groups, window.group);
-    const double switch_us = window.enabled ? group.switch_us : first_us;
-    if (!budget_.affords(switch_us + short_window * group.launch_us)) return {};
+    const double start_us = window.enabled ? 0 : first_us - group.switch_us;
+    // The launches of several passes must not wait for one another.
+    const double window_us = takes_launches(group)
+                                 ? group.passes * (group.switch_us + group.launch_us)
+                                 : group.switch_us + short_window * group.launch_us;
+    if (!budget_.affords(start_us + window_us)) return {};
     return measure(window.group, false);
   }
   if (!phase_.fruitless) return {};
@@ -160,18 +166,31 @@ bool MultiplexPolicy::keeps(int group, std::span<const std::uint32_t> samples) c
   return at(samples, group) < config_.samples;
 }
 
-void MultiplexPolicy::launched() { budget_.spend(callback_ns); }
+void MultiplexPolicy::launched() {
+  budget_.begin();
+  budget_.spend(callback_ns);
+}
 
-void MultiplexPolicy::measured(int group, std::span<std::uint32_t> samples, std::int64_t ns) {
+void MultiplexPolicy::measured(int group, std::int64_t ns) {
   const auto expected_ns = static_cast<std::int64_t>(at(config_.groups, group).launch_us * 1000);
   const std::int64_t took = std::max(ns, expected_ns);
   budget_.spend(took);
   phase_.spent_ns += took;
+}
+
+void MultiplexPolicy::sampled(int group, std::span<std::uint32_t> samples) {
+  if (takes_launches(at(config_.groups, group))) needed();
   ++at(samples, group);
+}
+
+bool MultiplexPolicy::stops_waiting(std::int64_t since_ns) const {
+  const std::int64_t waited = budget_.now() - since_ns;
+  return waited > least_wait_ns && budget_.has_earned(waited, budget_.first_cost_us());
 }
 
 // Enough launches that measuring them costs as much as a switch.
 std::uint32_t MultiplexPolicy::batch(const wire::CollectGroup& group) const {
+  if (takes_launches(group)) return 1;
   if (!config_.grows) return config_.batch;
   return static_cast<std::uint32_t>(
       std::clamp(group.switch_us / group.launch_us, double(config_.batch), largest_batch));

@@ -91,9 +91,11 @@ class Policy {
   virtual bool keeps(int /*group*/, std::span<const std::uint32_t> /*samples*/) const {
     return false;
   }
-  // Called for each launch, measured or not; and for a measured one, with the time it took.
+  // Called for each launch, measured or not; for a measured one, with the time it took; and when
+  // a launch's sample is complete.
   virtual void launched() {}
-  virtual void measured(int /*group*/, std::span<std::uint32_t> /*samples*/, std::int64_t /*ns*/) {}
+  virtual void measured(int /*group*/, std::int64_t /*ns*/) {}
+  virtual void sampled(int /*group*/, std::span<std::uint32_t> /*samples*/) {}
 
   // How many ranges an image of the group should hold.
   virtual std::uint32_t batch(const wire::CollectGroup&) const { return config_.batch; }
@@ -101,6 +103,10 @@ class Policy {
   virtual bool grows(const wire::CollectGroup& /*group*/, std::uint32_t /*batch*/) { return false; }
   // The group takes several runs of the program: a window covers one pass.
   virtual bool takes_runs(const wire::CollectGroup& group) const { return group.passes > 1; }
+  // The group's passes are those of as many launches of one shape: a window has one range.
+  virtual bool takes_launches(const wire::CollectGroup&) const { return false; }
+  // Whether such a window's next launch has not come since then, and is no longer waited for.
+  virtual bool stops_waiting(std::int64_t /*since_ns*/) const { return false; }
   // Whether a window may be sent before it is full, so that results need not wait for more
   // launches. Passes in several runs require the same windows in each.
   virtual bool may_send_early(const wire::CollectGroup& group) const { return !takes_runs(group); }
@@ -165,7 +171,8 @@ class UserRangePolicy : public Policy {
 // CUPTI accepts a different configuration only with a new profiler object, whose first Start costs
 // some 0.2 s (measured), and more in a program with many kernels. So a context stays with a group
 // for a phase, and spends it on windows that begin at launches of shapes which the group has not
-// seen often enough. First each group gets a few launches of each shape, then more.
+// seen often enough. First each group gets a few launches of each shape, then more. A group of
+// several passes takes as many launches of a shape for one sample, each in a pass of its own.
 class MultiplexPolicy : public Policy {
  public:
   MultiplexPolicy(const wire::CollectConfig& config, std::string chip, Budget& budget)
@@ -176,7 +183,11 @@ class MultiplexPolicy : public Policy {
   bool decides_for_all_scopes() const override { return true; }
   bool keeps(int group, std::span<const std::uint32_t> samples) const override;
   void launched() override;
-  void measured(int group, std::span<std::uint32_t> samples, std::int64_t ns) override;
+  void measured(int group, std::int64_t ns) override;
+  void sampled(int group, std::span<std::uint32_t> samples) override;
+  bool takes_runs(const wire::CollectGroup&) const override { return false; }
+  bool takes_launches(const wire::CollectGroup& group) const override { return group.passes > 1; }
+  bool stops_waiting(std::int64_t since_ns) const override;
   std::uint32_t batch(const wire::CollectGroup& group) const override;
   void begun(std::int64_t ns, bool first) override;
   void closed(std::int64_t ns) override { phase_.spent_ns += ns; }

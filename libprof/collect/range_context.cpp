@@ -15,8 +15,9 @@ constexpr std::array notes{
     wire::other_launch,
     std::string_view("counters of patched code leave out the CUDA graphs that were launched"),
     std::string_view("launches of several threads got mixed up"),
+    std::string_view("the kernel was not launched once for each pass of these metrics"),
 };
-enum Note : std::uint16_t { other_launch = 1, graphs_left_out = 2, mixed_up = 3 };
+enum Note : std::uint16_t { other_launch = 1, graphs_left_out = 2, mixed_up = 3, too_few = 4 };
 
 RangeSession::Settings settings(const wire::CollectConfig& config) {
   return {.user_ranges = config.mode == wire::ReplayMode::range,
@@ -113,6 +114,7 @@ void RangeContext::suspend() {
 void RangeContext::close() {
   suspend();
   if (rows_.empty() || failed() || !session_.enabled()) return;
+  if (passes_ > 0) return give_up_passes();
   const std::int64_t began = now_ns();
   const auto dropped = session_.decode();
   if (!dropped) {
@@ -150,7 +152,7 @@ void RangeContext::leave() {
 
 void RangeContext::send_old() {
   constexpr std::int64_t old_ns = 1'000'000'000;
-  if (failed() || rows_.empty() || now_ns() - first_row_ns_ < old_ns) return;
+  if (failed() || rows_.empty() || passes_ > 0 || now_ns() - first_row_ns_ < old_ns) return;
   if (policy_->may_send_early(group())) close();
 }
 
@@ -173,12 +175,49 @@ void RangeContext::launch_begins(const Launch& launch, std::uint32_t correlation
 
 void RangeContext::launch_ends(bool worked, bool last) {
   const std::int64_t since = watch.end();
-  if (!worked) return;  // no launch, no range
   const std::int64_t now = now_ns();
+  if (worked) policy_->measured(group_, now - since);
+  if (policy_->takes_launches(group())) return pass_ends(worked);
+  if (!worked) return;  // no launch, no range
   if (rows_.empty()) first_row_ns_ = now;
   rows_.push_back(current_);
-  policy_->measured(group_, shape_->samples, now - since);
+  policy_->sampled(group_, shape_->samples);
   if (rows_.size() >= session_.ranges() || last) close();
+}
+
+// Each Stop ends a pass, and the next Start begins the next one. The range is that of the first
+// launch.
+void RangeContext::pass_ends(bool worked) {
+  if (passes_ == 0 && worked) rows_ = {current_};
+  first_row_ns_ = now_ns();
+  suspend();
+  ++passes_;
+  if (failed()) return;
+  if (!worked) return give_up_passes();  // this pass has no range
+  if (passes_ < group().passes) return;
+  passes_ = 0;
+  policy_->sampled(group_, shape_->samples);
+  close();
+}
+
+bool RangeContext::lacks_passes() {
+  if (passes_ == 0 || failed()) return false;
+  if (!policy_->stops_waiting(first_row_ns_)) return true;
+  give_up_passes();
+  return false;
+}
+
+// The profiler object goes too, because it expects the other passes.
+void RangeContext::give_up_passes() {
+  passes_ = 0;
+  if (!rows_.empty()) {
+    session_.image().clear();
+    for (auto& row : rows_) row.note = too_few;
+    send_window(0);
+  }
+  rows_.clear();
+  names_.clear();
+  if (!session_.disable()) fail(session_.why());
 }
 
 void RangeContext::range_begins(std::uint64_t number, const char* name) {

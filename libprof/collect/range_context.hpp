@@ -85,6 +85,14 @@ class RangeContext {
   void send_list();
   std::uint32_t stream_id(const Launch& launch);
 
+  // Whether a window whose passes are those of several launches waits for another launch of the
+  // same shape. If that has not come for long, the window is given up.
+  bool lacks_passes();
+  // What such a window measures: launches of its shape.
+  Decision next_pass(const Shape& shape) const {
+    return {&shape == shape_ ? group_ : Decision::nothing};
+  }
+
   // Measures in this group from now on, whatever that requires. false: failed.
   bool begin(int group);
   // Stops, and keeps the image: further ranges are appended to it. But if there are several passes,
@@ -109,6 +117,8 @@ class RangeContext {
  private:
   bool fail(std::string why);
   bool configure(int group);
+  void pass_ends(bool worked);
+  void give_up_passes();
   void send_window(std::uint64_t dropped);
   void send(std::uint32_t group, wire::CounterData& data);
   std::int64_t cupti_now();
@@ -128,6 +138,7 @@ class RangeContext {
   NameList names_;                         // of rows_
   wire::MeasuredRange current_;            // the launch or range being measured
   Shape* shape_ = nullptr;                 // of that launch
+  std::uint32_t passes_ = 0;               // of a window that takes several launches, so far
   bool pushed_ = false;                    // a range is open
   std::vector<wire::MeasuredRange> list_;  // launches not sent yet, measured or not
   NameList list_names_;

@@ -211,11 +211,13 @@ bool RangeProfiler::measure(RangeContext& context, const Launch& launch,
 
 Decision RangeProfiler::decide(RangeContext& context, const Launch& launch, const Shape& shape) {
   Policy& policy = context.policy();
+  const bool lacks_passes = context.lacks_passes();
   Decision decision;
   selection_.for_each_scope(
       context.shapes(), shape, [&] { return context.stream_id(launch); },
       [&](std::uint32_t scope) {
-        decision = policy.decide(scope, shape.samples, context.window());
+        decision = lacks_passes ? context.next_pass(shape)
+                                : policy.decide(scope, shape.samples, context.window());
         return decision.group >= 0 || policy.decides_for_all_scopes();
       });
   return decision;

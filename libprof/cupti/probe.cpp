@@ -117,7 +117,7 @@ std::string try_pm_sampling(const Driver& driver, const std::vector<std::string>
 
 }  // namespace
 
-std::vector<DeviceProbe> probe_devices(const std::vector<std::string>& candidates, bool try_one) {
+std::vector<DeviceProbe> probe_devices(const std::vector<std::string>& candidates, Trial trial) {
   const Driver driver = start_driver(candidates, [](const Api& api) {
     return api.has_range_profiling() ? "" : "no range profiler";
   });
@@ -136,12 +136,12 @@ std::vector<DeviceProbe> probe_devices(const std::vector<std::string>& candidate
     device.pm_sampling = driver.problem(i, CUPTI_PROFILER_PM_SAMPLING);
     device.pc_sampling = driver.problem(i, CUPTI_PROFILER_PC_SAMPLING);
     CUcontext context = nullptr;
-    if (!try_one || i != 0 || !device.problem.empty()) continue;
+    if (trial == Trial::none || i != 0 || !device.problem.empty()) continue;
     const CUresult created = driver.create_context(&context, 0, i);
     device.problem = created == CUDA_SUCCESS
                          ? try_collecting(api, context, device.chip)
                          : "the driver gives no context: " + driver.name_of(created);
-    if (device.problem.empty() && device.pm_sampling.empty()) {
+    if (trial == Trial::all && device.problem.empty() && device.pm_sampling.empty()) {
       device.pm_sampling = try_pm_sampling(driver, candidates, i);
     }
   }

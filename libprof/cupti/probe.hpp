@@ -16,10 +16,12 @@ struct DeviceProbe {
   std::string pm_sampling, pc_sampling;
 };
 
-// `try_one`: also collects a metric on the first device, in a range and over time, which reveals
-// what nothing else does: a missing permission, or another user of the counters. Throws
-// gpuprof::Error if there is no driver, no device or no libcupti.
+// What is tried on the first device, which reveals what nothing else does: a missing permission, or
+// another user of the counters. A metric is collected in a range, and by `all` over time too.
+enum class Trial { none, metric, all };
+
+// Throws gpuprof::Error if there is no driver, no device or no libcupti.
 std::vector<DeviceProbe> probe_devices(const std::vector<std::string>& cupti_candidates,
-                                       bool try_one);
+                                       Trial trial);
 
 }  // namespace gpuprof::cupti

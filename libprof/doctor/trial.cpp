@@ -14,7 +14,8 @@ Trial try_driver(const System& system) {
     return done;
   }
   try {
-    done.devices = launch::probe_devices(system.variable("GPUPROF_CUPTI"), true, driver_patience);
+    done.devices = launch::probe_devices(system.variable("GPUPROF_CUPTI"), launch::Trial::all,
+                                         driver_patience);
   } catch (const launch::ProbeOverdue&) {
     done.problem = no_answer;
   } catch (const Error& error) {

@@ -39,8 +39,22 @@ std::optional<Group> with(const cupti::HostChip& chip, const Group& group,
 }
 
 bool may_share(CostClass a, CostClass b, Grouping grouping) {
-  const bool patched = a == CostClass::patched || b == CostClass::patched;
-  return a == b || (grouping == Grouping::fewest && !patched);
+  const auto one_is = [&](CostClass cost) { return a == cost || b == cost; };
+  if (a == b) return true;
+  if (grouping == Grouping::by_cost || one_is(CostClass::patched)) return false;
+  return grouping == Grouping::fewest || !one_is(CostClass::device_time);
+}
+
+// If it takes no extra pass.
+bool add_to(Group& group, const cupti::HostChip& chip, std::span<const Metric> metrics,
+            std::span<const std::size_t> more) {
+  std::optional<Group> larger = group;
+  for (const std::size_t metric : more) {
+    if (larger) larger = with(chip, *larger, metrics, metric);
+  }
+  if (!larger || larger->passes != group.passes) return false;
+  group = std::move(*larger);
+  return true;
 }
 
 [[noreturn]] void throw_cannot(const cupti::HostChip& chip, const Metric& metric) {
@@ -77,6 +91,8 @@ std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> met
     if (!alone) throw_cannot(chip, metrics[i]);
     const auto fits = std::ranges::find_if(groups, [&](Group& group) {
       if (!may_share(group.cost, alone->cost, grouping)) return false;
+      if (grouping == Grouping::by_cost && (group.passes == 1) != (alone->passes == 1))
+        return false;
       auto larger = with(chip, group, metrics, i);
       // One pass must stay one pass; several may share.
       const bool good = larger && (group.passes == 1 || alone->passes == 1
@@ -88,11 +104,15 @@ std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> met
     });
     if (fits == groups.end()) groups.push_back(std::move(*alone));
   }
-  // The first run of application replay is traced, which lengthens a kernel by some 0.8 us
-  // (measured): groups that count events come first, those that measure time last.
+  // In the order of the runs: groups that count events come first, those that measure time last.
   constexpr std::array order{3, 0, 1, 2};
   std::ranges::stable_sort(
       groups, {}, [&](const Group& group) { return order[static_cast<std::size_t>(group.cost)]; });
+  if (grouping == Grouping::fewest_runs && groups.size() > 2 &&
+      groups.back().cost == CostClass::device_time &&
+      add_to(groups[groups.size() - 2], chip, metrics, groups.back().metrics)) {
+    groups.pop_back();
+  }
   return groups;
 }
 

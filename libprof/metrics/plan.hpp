@@ -35,13 +35,22 @@ struct Group {
   double launch_us() const { return cost_of(cost).launch_us * static_cast<double>(passes); }
 };
 
-// Which metrics may share a group: those whose counters cost the same; or, if there is no cost per
-// launch, all except those with patched code, which misses kernels in graphs.
-enum class Grouping { by_cost, fewest };
+// Which metrics may share a group.
+enum class Grouping {
+  // Those whose counters cost the same and that take one pass each, or several each: so a launch
+  // costs no more than it must, and what takes one pass is measured at each launch.
+  by_cost,
+  // All except those with patched code, which misses kernels in graphs and slows kernels down: if
+  // each launch is measured in every group anyway, or there is no cost per launch.
+  fewest,
+  // The same, but device time is in no group that would be the first: the first run of application
+  // replay is traced, which lengthens a kernel by some 0.8 us (measured).
+  fewest_runs,
+};
 
-// Groups of one pass each, as few as possible; a metric that needs several passes shares its group
-// with others if that takes no extra pass. Throws gpuprof::Error for a metric that CUPTI cannot
-// collect.
+// As few groups as possible. Those of one pass stay so; a metric that needs several passes shares
+// its group with others if that takes no extra pass. Throws gpuprof::Error for a metric that CUPTI
+// cannot collect.
 std::vector<Group> plan(const cupti::HostChip& chip, std::span<const Metric> metrics,
                         Grouping grouping = Grouping::by_cost);
 

@@ -39,8 +39,10 @@ double kernel_replay_us(CostClass cost) {
   return 0;
 }
 
-constexpr int default_batch = 256;
-constexpr int multiplex_batch = 64;  // windows are short, and a large batch starts slowly
+constexpr std::uint32_t default_batch = 128;
+constexpr std::uint32_t multiplex_batch = 64;  // windows are short, and a large batch starts slowly
+// For batches, until it is known how many launches there are.
+constexpr std::uint64_t usual_launches = 1000;
 
 std::string words(const Request& scope) {
   std::string text;
@@ -63,20 +65,6 @@ bool same_scope(const Request& a, const Request& b) {
   return a.devices == b.devices && a.contexts == b.contexts && a.streams == b.streams &&
          a.kernels == b.kernels && a.invocations == b.invocations && a.skip == b.skip &&
          a.count == b.count;
-}
-
-// Rejects a group of several passes: multiplexing measures a launch once.
-void refuse_several_passes(const cupti::HostChip& chip, const std::vector<Metric>& wanted,
-                           const Group& group) {
-  // Metrics of one pass that share the group are not to blame.
-  std::string names;
-  for (const std::size_t metric : group.metrics) {
-    auto alone = chip.config_image(wanted[metric].counters);
-    if (alone && chip.passes(*alone) > 1) names += " " + wanted[metric].name;
-  }
-  throw Error("these metrics take " + std::to_string(group.passes) +
-                  " passes, and multiplexing measures a launch once:" + names,
-              "leave them out, or use --replay-mode application", ExitCode::bad_option);
 }
 
 }  // namespace
@@ -121,7 +109,7 @@ std::vector<Metric> RunPlan::wanted_of(const cupti::HostChip& chip, const Catalo
   for (const std::string& name : request.sets) {
     const schema::MetricSet* set = schema::find_metric_set(name);
     if (!set) continue;
-    SetOnChip found = set_on_chip(chip, catalogue, *set, options_.replay == Replay::multiplex);
+    SetOnChip found = set_on_chip(catalogue, *set);
     std::ranges::move(found.metrics, std::back_inserter(wanted));
     for (const auto& [why, names] : found.left_out) {
       notes_.push_back("the set " + name + " on " + chip.name() + " is without " +
@@ -140,12 +128,11 @@ void RunPlan::plan_scope(const cupti::HostChip& chip, std::uint32_t scope,
     groups = plan(chip, wanted, Grouping::fewest);
     most_of_one_run_ = most_of_one_pass(chip, wanted);
   } else {
-    groups = plan(chip, wanted);
+    groups =
+        plan(chip, wanted,
+             options_.replay == Replay::application ? Grouping::fewest_runs : Grouping::by_cost);
   }
   for (Group& group : groups) {
-    if (options_.replay == Replay::multiplex && group.passes > 1) {
-      refuse_several_passes(chip, wanted, group);
-    }
     PlannedGroup planned{.id = static_cast<std::uint32_t>(groups_.size()) + 1,
                          .chip = chip.name(),
                          .scope = scope,
@@ -243,9 +230,9 @@ wire::Frame RunPlan::description() const {
 wire::CollectConfig RunPlan::config(std::size_t run, std::uint64_t launches) const {
   wire::CollectConfig config;
   config.mode = on_wire(options_.replay);
-  config.batch = static_cast<std::uint32_t>(options_.batch > 0                     ? options_.batch
-                                            : options_.replay == Replay::multiplex ? multiplex_batch
-                                                                                   : default_batch);
+  config.batch = options_.batch > 0                     ? static_cast<std::uint32_t>(options_.batch)
+                 : options_.replay == Replay::multiplex ? multiplex_batch
+                                                        : default_batch;
   config.grows = options_.batch == 0 && run == 0;
   config.hang_ms = static_cast<std::uint32_t>(options_.hang_seconds) * 1000;
   config.overhead_permille = static_cast<std::uint32_t>(options_.overhead_permille);
@@ -272,8 +259,8 @@ wire::CollectConfig RunPlan::config(std::size_t run, std::uint64_t launches) con
     const bool now = !one_by_one || (run >= planned.first_run && run < planned.first_run + passes);
     if (!now) continue;
     several_passes |= passes > 1;
-    if (run > 0 && options_.batch == 0 && options_.replay == Replay::application) {
-      batch = best_batch(planned.group, launches);
+    if (options_.batch == 0 && options_.replay == Replay::application) {
+      batch = best_batch(planned.group, launches > 0 ? launches : usual_launches);
     }
     const Cost& cost = cost_of(planned.group.cost);
     config.groups.push_back(

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "libprof/cupti/host.hpp"
 #include "libprof/metrics/catalogue.hpp"
 
 namespace gpuprof::schema {
@@ -19,8 +18,7 @@ struct SetOnChip {
   std::map<std::string, std::vector<std::string>> left_out;  // names by the reason
 };
 
-// `catalogue` is the chip's. `one_pass`: without metrics that a single pass cannot collect.
-SetOnChip set_on_chip(const cupti::HostChip& chip, const Catalogue& catalogue,
-                      const schema::MetricSet& set, bool one_pass);
+// `catalogue` is the chip's.
+SetOnChip set_on_chip(const Catalogue& catalogue, const schema::MetricSet& set);
 
 }  // namespace gpuprof::metrics

@@ -11,9 +11,10 @@ from fake_run import FAKE, PREFIX, FakeTest
 
 KERNEL_NS = 1000  # duration of each of the stand-in's kernels
 
-# A set outside the SM, one inside it: two groups, two runs.
+# Time is not measured in the first run if there is another one: two groups, two runs.
 ONE = "dram__bytes_read.sum"
-TWO_GROUPS = "dram__bytes_read.sum,sm__ctas_launched.sum"
+TIME = "gpu__time_duration.sum"
+TWO_GROUPS = f"{ONE},{TIME}"
 # Needs three passes.
 THROUGHPUT = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
 

@@ -90,6 +90,8 @@ class FakeTest(unittest.TestCase):
             ("TSAN_OPTIONS", "handle_segv=0:handle_abort=0"),
         ):
             options[name] = f"{os.environ.get(name, '')}:{ours}".strip(":")
+        # Nothing is known of devices from the run before, which had other settings.
+        options["XDG_CACHE_HOME"] = "/dev/null/none"
         return {**os.environ, **options, **{k: str(v) for k, v in more.items()}}
 
     def start(self, *target, options=(), output=True, cupti=CUPTI, **environment):

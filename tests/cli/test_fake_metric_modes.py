@@ -124,24 +124,34 @@ class Multiplex(MetricTest):
         self.assertEqual(len(rows), 12 * 3)
         self.assertEqual({row[2:] for row in rows}, {(0, None)})
 
-    def test_several_passes_are_refused(self):
-        run = self.profile(
-            "training", 1, options=["--replay-mode", "multiplex", "--metrics", THROUGHPUT], check=5
-        )
-        self.assertIn(
-            f"3 passes, and multiplexing measures a launch once: {THROUGHPUT}", run.stderr
-        )
-        self.assertIn("--replay-mode application", run.stderr)
-        self.assertEqual(run.stdout, b"")
-        self.assertFalse(self.output.exists())
-        # Metrics of one pass are not the cause.
-        run = self.profile(
+    def test_each_pass_in_another_launch(self):
+        """One sample of a metric of three passes takes three launches of the shape."""
+        _, database = self.multiplex(
             "training",
-            1,
-            check=5,
-            options=["--replay-mode", "multiplex", "--metrics", f"{THROUGHPUT},{TWO_GROUPS}"],
+            300,
+            options=["--metrics-overhead", "1000%", "--metrics-samples", 3],
+            metrics=f"{THROUGHPUT},{ONE}",
         )
-        self.assertIn(f"measures a launch once: {THROUGHPUT}\n", run.stderr)
+        values = self.values(database)
+        self.assert_right(values)
+        samples = collections.Counter((v.name, v.metric) for v in values)
+        self.assertEqual(len(samples), 12 * 2)
+        of_passes = [n for (_, metric), n in samples.items() if metric == THROUGHPUT]
+        self.assertEqual((min(of_passes), max(of_passes)), (3, 3))
+        self.assertEqual(
+            database.rows("SELECT passes, metrics FROM METRIC_GROUP ORDER BY passes"),
+            [(1, ONE), (3, THROUGHPUT)],
+        )
+        self.assertEqual(self.gaps(database), {})
+
+    def test_fewer_launches_than_passes(self):
+        """Two launches are wanted, and the metric takes three."""
+        options = ["--metrics-overhead", "1000%", "--kernels", "layer_0", "--launch-skip", 400,
+                   "--launch-count", 2]  # fmt: skip
+        _, database = self.multiplex("training", 120, options=options, metrics=THROUGHPUT)
+        self.assertEqual(self.values(database), [])
+        note = "the kernel was not launched once for each pass of these metrics"
+        self.assertEqual(self.gaps(database), {note: 1})
 
 
 class KernelReplay(MetricTest):

@@ -6,8 +6,46 @@ import os
 import signal
 import unittest
 
-from fake_metrics import ONE, THROUGHPUT, TWO_GROUPS, MetricTest
+from fake_metrics import ONE, THROUGHPUT, TIME, TWO_GROUPS, MetricTest
 from fake_run import BARE_CUPTI, FAKE, PATIENCE, SANITIZED
+
+
+class Known(MetricTest):
+    """What the trial of the counters found is remembered."""
+
+    def plan(self, check=0, **more):
+        options = ["-f", "--metrics", ONE]
+        return self.profile("shapes", 6, options=options, check=check, **{
+            "XDG_CACHE_HOME": self.folder / "cache", **more})  # fmt: skip
+
+    def test_only_what_is_well_is_remembered(self):
+        file = self.folder / "cache/gpuprof/devices"
+        refused = {"FAKE_CUPTI_UNSUPPORTED": "vGpu"}
+        self.assertIn("virtual GPU", self.plan(**refused).stderr)
+        self.assertFalse(file.exists())
+        self.assertNotIn("virtual GPU", self.plan().stderr)
+        self.assertEqual(file.stat().st_mode & 0o777, 0o600)
+        self.assertIn("0\tFAKE1\tStand-in GPU\t\t", file.read_text())
+        # No trial, which would be refused.
+        self.assertNotIn("virtual GPU", self.plan(**refused).stderr)
+        required = ["-f", "--require-metrics", "--metrics", ONE]
+        run = self.profile("shapes", 6, options=required, check=22,
+                           XDG_CACHE_HOME=self.folder / "cache", **refused)  # fmt: skip
+        self.assertIn("virtual GPU", run.stderr)
+        # Another device, or measuring fails: that is looked at anew.
+        self.assertIn("virtual GPU", self.plan(CUDA_VISIBLE_DEVICES=0, **refused).stderr)
+        self.plan()
+        self.assertTrue(file.exists())
+        self.assertIn(
+            "no more metrics", self.plan(FAKE_CUPTI_FAIL="cuptiRangeProfilerStart=26").stderr
+        )
+        self.assertFalse(file.exists())
+
+    def test_a_file_that_others_can_write(self):
+        file = self.folder / "cache/gpuprof/devices"
+        self.plan()
+        file.chmod(0o666)
+        self.assertIn("virtual GPU", self.plan(FAKE_CUPTI_UNSUPPORTED="vGpu").stderr)
 
 
 class TroubleTest(MetricTest):
@@ -143,7 +181,7 @@ class FailingCalls(TroubleTest):
         )
         run, database = self.measure("/bin/sh", "-c", script)
         self.assert_told_once(run, "cuptiRangeProfilerStart")
-        self.assert_measured(database, self.kernels(database), "sm__ctas_launched.sum")
+        self.assert_measured(database, self.kernels(database), TIME)
         self.assertEqual(self.gaps(database), {})
 
     def test_a_later_run_only(self):
@@ -380,7 +418,7 @@ class Hangs(TroubleTest):
 
     def assert_measured_if(self, database):
         self.assert_sound(database)
-        values = [v for v in self.values(database) if v.metric == "sm__ctas_launched.sum"]
+        values = [v for v in self.values(database) if v.metric == TIME]
         self.assertEqual({v.name for v in values}, {"_Z4copyPKfPf"})
 
     def test_the_user_ends_it(self):

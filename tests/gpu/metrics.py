@@ -123,6 +123,28 @@ def metrics_multiplex(c):
 
 
 @check
+def metrics_of_several_passes(c):
+    """Multiplexing takes each pass from another launch, which gives what several runs do."""
+    metric = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
+    means = {}
+    # Tracing concurrent kernels would add instructions to those of many small blocks.
+    for mode, launches in (("application", 3), ("multiplex", 8000)):
+        database = measure(
+            c, [c.example("known_counts"), str(launches)], [metric], "--replay-mode", mode,
+            "--metrics-overhead", "100%", "--metrics-samples", "4", "--concurrent-kernels", "off",
+            stdout=False,
+        )  # fmt: skip
+        c.sound(database)
+        means[mode] = database.counts(
+            "SELECT short_name, avg(value) FROM kernel_metrics WHERE value > 0 GROUP BY 1"
+        )
+    c.seen["means"] = means
+    c.expect(len(means["multiplex"]) >= 3, f"kernels that were measured: {means}")
+    for name, mean in means["multiplex"].items():
+        c.expect(abs(mean / means["application"][name] - 1) <= 0.03, f"{metric} of {name}: {means}")
+
+
+@check
 def metrics_range(c):
     """A range has the sum of its kernels."""
     command = [c.example("vector_add"), "1000000", "10"]
@@ -196,7 +218,7 @@ def metrics_killed(c):
 
 @check
 def metrics_torch(c):
-    metrics = ["sm__ctas_launched.sum", "dram_read_bytes"]
+    metrics = ["sm__ctas_launched.sum", "gpu__time_duration.sum"]
     command = [python(c, "torch"), EXAMPLES / "train.py", "--steps", "3"]
     database = measure(c, command, metrics)
     c.sound(database, losses=True)

@@ -72,7 +72,8 @@ struct Context {
   // One launch that is measured in the open window.
   void measure(Samples& samples, std::int64_t ns = ms / 10) {
     clock += ns;
-    policy->measured(window.group, samples, ns);
+    policy->measured(window.group, ns);
+    policy->sampled(window.group, samples);
   }
 };
 
@@ -365,6 +366,24 @@ TEST_CASE("images under multiplexing hold as many launches as cost what a switch
   context.config.grows = false;
   context.config.groups[0].launch_us = 1;
   CHECK(context.policy->batch(context.config.groups[0]) == 8);
+}
+
+TEST_CASE("multiplexing takes the passes of a sample from launches of one shape") {
+  Multiplex context;
+  wire::CollectGroup& group = context.config.groups[0];
+  group.passes = 8;
+  CHECK(context.policy->takes_launches(group));
+  CHECK_FALSE(context.policy->takes_runs(group));
+  CHECK_FALSE(context.policy->takes_launches(context.config.groups[1]));
+  CHECK(context.policy->batch(group) == 1);
+  context.begin(context.wait(2000), 100 * ms);
+  context.window.open = false;
+  // It begins once it can afford all of them: eight switches and launches, 80.8 ms.
+  const std::int64_t begin = context.clock;
+  REQUIRE(context.wait(10'000).group == 0);
+  CHECK(context.clock - begin >= 800 * ms);
+  CHECK_FALSE(context.policy->stops_waiting(context.clock - 2000 * ms));
+  CHECK(context.policy->stops_waiting(context.clock - 2001 * ms));
 }
 
 TEST_CASE("groups for other chips are not for this one") {

@@ -124,6 +124,33 @@ TEST_CASE("of ranges counters that cost differently go together, but for those o
   }
 }
 
+TEST_CASE("runs of the program are as few as passes allow") {
+  const auto cupti = host_library();
+  if (!cupti) return;
+  using metrics::Grouping;
+  for (const char* name : {"TU102", "GA100", "GH100", "GB100", "GB202"}) {
+    INFO(name);
+    const cupti::HostChip chip(cupti, name);
+    const auto plan_of = [&](const std::vector<std::string>& names) {
+      const auto wanted = Catalogue(chip).metrics(names);
+      auto groups = metrics::plan(chip, wanted, Grouping::fewest_runs);
+      check(chip, wanted, groups);
+      return groups;
+    };
+    const std::string outside = "lts__t_sectors_op_read.sum";
+    const std::string inside = "sm__warps_launched.sum";
+    const std::string time = "gpu__time_duration.sum";
+    CHECK(plan_of({outside, inside}).size() == 1);
+    // The first run is traced, so time has another one.
+    const auto timed = plan_of({time, outside, inside});
+    REQUIRE(timed.size() == 2);
+    CHECK(timed[1].metrics == std::vector<std::size_t>{0});
+    const auto all = plan_of({time, outside, "flop_count_sp", inside});
+    REQUIRE(all.size() == 2);
+    CHECK(all[0].metrics == std::vector<std::size_t>{2});
+  }
+}
+
 TEST_CASE("all of nvprof's metrics are planned, on every chip") {
   const auto cupti = host_library();
   if (!cupti) return;

@@ -90,7 +90,7 @@ void print_sets(const std::string& cupti) {
     const cupti::HostChip chip(library, name);
     const metrics::Catalogue catalogue(chip);
     for (const schema::MetricSet& set : schema::metric_sets) {
-      const metrics::SetOnChip found = metrics::set_on_chip(chip, catalogue, set, false);
+      const metrics::SetOnChip found = metrics::set_on_chip(catalogue, set);
       std::cout << name << "\t" << set.name << "\t"
                 << joined(found.metrics, ",", &metrics::Metric::name) << "\t"
                 << joined(found.left_out, "; ",

@@ -286,7 +286,7 @@ std::vector<std::pair<std::string, Devices>> chips_here(const Options& options) 
   }
   std::vector<std::pair<std::string, Devices>> chips;
   const auto& wanted = options.reports.filter.devices;
-  for (launch::ProbedDevice& device : launch::probe_devices(options.cupti, false)) {
+  for (launch::ProbedDevice& device : launch::probe_devices(options.cupti, launch::Trial::none)) {
     if (!wanted.empty() && std::ranges::find(wanted, device.index) == wanted.end()) continue;
     auto place = std::ranges::find(chips, device.chip, [](const auto& chip) { return chip.first; });
     if (place == chips.end()) place = chips.insert(place, {device.chip, {}});

@@ -35,8 +35,9 @@ void listen_for_metrics(launch::Listener::Options& listening, MetricSession& met
   listening.question = [&metrics](const wire::Fields& question, launch::Listener::Reply reply) {
     metrics.answer(question, std::move(reply));
   };
-  listening.metrics_notice = [&notices](std::int64_t process, std::string_view name,
-                                        const std::string& text) {
+  listening.metrics_notice = [&metrics, &notices](std::int64_t process, std::string_view name,
+                                                  const std::string& text) {
+    if (name == "metrics_error") metrics.failed();
     notices.take(process, name, text);
   };
 }

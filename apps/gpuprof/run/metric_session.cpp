@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <future>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/installation.hpp"
@@ -10,17 +11,30 @@
 #include "libprof/metrics/chip_names.hpp"
 #include "libprof/names/demangle.hpp"
 #include "libprof/record/launch/device_probe.hpp"
+#include "libprof/record/launch/known_devices.hpp"
 
 namespace gpuprof::app {
 namespace {
+
+// Where metrics are required the counters are tried, whatever they answered before.
+std::vector<launch::ProbedDevice> devices_here(const Options& options) {
+  const launch::KnownDevices known(host_cupti_candidates(options.cupti));
+  if (!options.metrics.required) {
+    if (auto devices = known.read()) return *devices;
+  }
+  const bool try_one = !options.application.empty();
+  auto devices =
+      launch::probe_devices(options.cupti, try_one ? launch::Trial::metric : launch::Trial::none);
+  if (try_one) known.keep(devices);
+  return devices;
+}
 
 // The distinct chips of the devices that can be measured.
 std::vector<std::string> usable_chips(const Options& options) {
   if (!options.query.chip.empty()) return {metrics::chip_named(options.query.chip)};
   std::vector<std::string> chips;
   std::string problems;
-  for (const launch::ProbedDevice& device :
-       launch::probe_devices(options.cupti, !options.application.empty())) {
+  for (const launch::ProbedDevice& device : devices_here(options)) {
     if (!device.problem.empty()) {
       problems += (problems.empty() ? "" : "; ") + std::string("device ") +
                   std::to_string(device.index) + " (" + device.name + "): " + device.problem;
@@ -47,12 +61,22 @@ void check_names_without_device(const Options& options) {
   }
 }
 
-std::vector<std::string> chips_for(const Options& options) {
+// Loaded while the devices are probed: either takes a third of a second or more.
+using Loading = std::future<std::shared_ptr<const cupti::HostLibrary>>;
+
+Loading load(const Options& options) {
+  return std::async(std::launch::async, [candidates = host_cupti_candidates(options.cupti)] {
+    return std::make_shared<const cupti::HostLibrary>(candidates);
+  });
+}
+
+std::vector<std::string> chips_for(const Options& options, const Loading& library) {
   try {
     return usable_chips(options);
   } catch (const Error& error) {
     // An unknown name is reported on any machine.
     if (error.exit_code() == ExitCode::no_driver || error.exit_code() == ExitCode::no_metrics) {
+      library.wait();  // CUPTI is used by one thread
       check_names_without_device(options);
     }
     throw;
@@ -69,11 +93,13 @@ TemporaryFolder folder_for_images(const Options& options) {
 
 }  // namespace
 
-MetricSession::MetricSession(const Options& options) : MetricSession(options, chips_for(options)) {}
+MetricSession::MetricSession(const Options& options) : MetricSession(options, load(options)) {}
 
-MetricSession::MetricSession(const Options& options, const std::vector<std::string>& chips)
-    : library_(std::make_shared<const cupti::HostLibrary>(host_cupti_candidates(options.cupti))),
-      plan_(library_, chips, options.metrics),
+MetricSession::MetricSession(const Options& options, Loading library)
+    : chips_(chips_for(options, library)),
+      library_(library.get()),
+      cupti_(options.cupti),
+      plan_(library_, chips_, options.metrics),
       selection_(std::make_shared<metrics::Selection>(plan_.patterns(), options.metrics.left_out,
                                                       options.metrics.range)),
       folder_(folder_for_images(options)),
@@ -85,6 +111,8 @@ void MetricSession::begin_run(std::size_t run) {
   last_run_ = run;
   processes_.begin_run(run);
 }
+
+void MetricSession::failed() const { launch::KnownDevices(host_cupti_candidates(cupti_)).forget(); }
 
 void MetricSession::leave_out(const std::string& kernel) {
   selection_->leave_out(demangled(kernel));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,6 +62,9 @@ class MetricSession {
     return processes_.find(stream).recorded_stream;
   }
 
+  // A process could not be measured: what is known of the devices is no longer believed. Any
+  // thread.
+  void failed() const;
   // Excludes a kernel that hung while it was measured from later runs.
   void leave_out(const std::string& kernel);
 
@@ -72,9 +76,12 @@ class MetricSession {
   std::uint64_t names_given_up() const { return selection_->gave_up(); }
 
  private:
-  MetricSession(const Options& options, const std::vector<std::string>& chips);
+  MetricSession(const Options& options,
+                std::future<std::shared_ptr<const cupti::HostLibrary>> library);
 
+  const std::vector<std::string> chips_;
   const std::shared_ptr<const cupti::HostLibrary> library_;
+  const std::string cupti_;  // as chosen by the user
   const metrics::RunPlan plan_;
   const std::shared_ptr<metrics::Selection> selection_;
   const TemporaryFolder folder_;  // for images between passes

@@ -29,7 +29,8 @@ constexpr milliseconds no_limit{std::chrono::hours(24) * 3650};
 // The chips of this machine's devices, or the one that was named.
 std::vector<std::string> chips(const Options& options) {
   std::vector<std::string> chips;
-  for (const launch::ProbedDevice& device : launch::probe_devices(options.cupti, false)) {
+  for (const launch::ProbedDevice& device :
+       launch::probe_devices(options.cupti, launch::Trial::none)) {
     if (!device.chip.empty() && std::ranges::find(chips, device.chip) == chips.end()) {
       chips.push_back(device.chip);
     }

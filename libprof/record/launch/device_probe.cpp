@@ -2,8 +2,10 @@
 
 #include <sys/wait.h>
 
+#include <array>
+#include <charconv>
 #include <chrono>
-#include <cstdlib>
+#include <cstddef>
 #include <sstream>
 #include <utility>
 
@@ -13,10 +15,11 @@
 
 namespace gpuprof::launch {
 
-std::vector<ProbedDevice> probe_devices(const std::string& cupti, bool try_one,
+std::vector<ProbedDevice> probe_devices(const std::string& cupti, Trial trial,
                                         std::chrono::milliseconds patience) {
+  constexpr std::array words{"list", "try", "try-all"};
   const std::string program = (library_folder() / "gpuprof-probe").string();
-  std::vector<std::string> arguments{try_one ? "try" : "list"};
+  std::vector<std::string> arguments{words[static_cast<std::size_t>(trial)]};
   for (std::string& candidate : host_cupti_candidates(cupti)) {
     arguments.push_back(std::move(candidate));
   }
@@ -43,8 +46,25 @@ std::vector<ProbedDevice> probe_devices(const std::string& cupti, bool try_one,
                                                : ExitCode::no_metrics;
     throw Error(what.empty() ? "gpuprof-probe ended without a word" : what, hint, code);
   }
+  return devices_in(output.out);
+}
+
+std::string lines_of(const std::vector<ProbedDevice>& devices) {
+  std::string lines;
+  for (const ProbedDevice& device : devices) {
+    lines += std::to_string(device.index);
+    for (const std::string* word :
+         {&device.chip, &device.name, &device.problem, &device.pm_sampling, &device.pc_sampling}) {
+      lines += '\t' + *word;
+    }
+    lines += '\n';
+  }
+  return lines;
+}
+
+std::vector<ProbedDevice> devices_in(std::string_view text) {
   std::vector<ProbedDevice> devices;
-  std::istringstream lines(output.out);
+  std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words_of(line);
     ProbedDevice& device = devices.emplace_back();
@@ -55,7 +75,7 @@ std::vector<ProbedDevice> probe_devices(const std::string& cupti, bool try_one,
     std::getline(words_of, device.problem, '\t');
     std::getline(words_of, device.pm_sampling, '\t');
     std::getline(words_of, device.pc_sampling, '\t');
-    device.index = std::atoi(index.c_str());
+    std::from_chars(index.data(), index.data() + index.size(), device.index);
   }
   return devices;
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libprof/base/error.hpp"
@@ -23,11 +24,17 @@ class ProbeOverdue : public Error {
   using Error::Error;
 };
 
-// Runs the program, which takes about a second. `try_one` also collects something. Throws
-// gpuprof::Error if there is no driver, no GPU or no CUPTI, and ProbeOverdue if the driver does not
-// answer in time.
+// What is tried on the first device: nothing, a metric, or PM samples too.
+enum class Trial { none, metric, all };
+
+// Runs the program, which takes about a second if something is tried. Throws gpuprof::Error if
+// there is no driver, no GPU or no CUPTI, and ProbeOverdue if the driver does not answer in time.
 std::vector<ProbedDevice> probe_devices(
-    const std::string& cupti, bool try_one,
+    const std::string& cupti, Trial trial,
     std::chrono::milliseconds patience = std::chrono::minutes(1));
+
+// The program's output, a line for each device, and back.
+std::string lines_of(const std::vector<ProbedDevice>& devices);
+std::vector<ProbedDevice> devices_in(std::string_view lines);
 
 }  // namespace gpuprof::launch
