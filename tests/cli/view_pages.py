@@ -90,7 +90,7 @@ CANVAS = """new Promise(done => {
     const sum = new Uint32Array(buffer).reduce((all, pixel) => Math.imul(all ^ pixel, 0x01000193), 7);
     same = sum === before ? same + 1 : 0;
     before = sum;
-    if (same === 25) done(sum);
+    if (same === 12) done(sum);
     else requestAnimationFrame(look);
   };
   look();
