@@ -5,6 +5,7 @@ Skipped without the packages that scripts/setup --tests puts into .tools/frames 
 # ctest-cost: 12
 
 import contextlib
+import importlib.util
 import io
 import json
 import os
@@ -147,6 +148,31 @@ class Store(unittest.TestCase):
             self.assertEqual((ran.returncode, ran.stderr), (0, ""))
             self.assertTrue(ran.stdout.startswith(begin), ran.stdout)
             self.assertIn("late by", ran.stdout)
+
+    def test_workers_elsewhere(self):
+        """What .tools does not have is asked for, and nothing is written."""
+        if importlib.util.find_spec("distributed"):
+            self.skipTest("this Python has Dask")
+        for words, package in (
+            (["--dask", "tcp://127.0.0.1:1"], "distributed"),
+            (["--slurm"], "dask-jobqueue"),
+        ):
+            ran = here("build", *self.files, "-o", self.folder / "elsewhere", *words)
+            self.assertEqual((ran.returncode, ran.stdout), (4, ""))
+            self.assertIn(f"needs the package {package}", ran.stderr)
+            self.assertIn("gpuprof-cuda[cluster]", ran.stderr)
+            self.assertEqual(list(self.folder.glob("elsewhere/files/*")), [])
+        both = here(
+            "build",
+            *self.files,
+            "-o",
+            self.folder / "x",
+            "--dask",
+            "tcp://127.0.0.1:1",
+            "--jobs",
+            "2",
+        )
+        self.assertEqual(both.returncode, 5)
 
     def test_nothing_is_read_again(self):
         times = {path: path.stat().st_mtime_ns for path in self.store.rglob("*.parquet")}
@@ -369,6 +395,9 @@ class Command(unittest.TestCase):
             ["build"],
             ["build", "x"],
             ["build", "x", "-o", "y", "--jobs", "0"],
+            ["build", "x", "-o", "y", "--slurm", "--dask", "tcp://127.0.0.1:1"],
+            ["view"],
+            ["view", "x", "--port", "0"],
             ["merge"],
         ):
             ran = subprocess.run([GPUPROF, "cluster", *words], capture_output=True, text=True)

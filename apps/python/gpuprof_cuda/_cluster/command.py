@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 IMPORT_FAILED = 20
 BAD_OPTION = 5
+_SLURM_JOBS = 8
 
 
 def _say(text: str, hint: str = "") -> None:
@@ -58,9 +59,11 @@ def _build(options: argparse.Namespace) -> int:
         if last is not None and "error" in last:
             announced.add(last["path"])
 
-    refused = tasks.build(
-        paths, options.output, tasks.Executors(options.jobs, options.dask), report
-    )
+    if options.dask and options.jobs:
+        raise Error("--dask uses the workers that are there", "leave --jobs out", BAD_OPTION)
+    jobs = options.jobs or (_SLURM_JOBS if options.slurm else len(os.sched_getaffinity(0)))
+    executors = tasks.Executors(jobs, options.dask, options.slurm)
+    refused = tasks.build(paths, options.output, executors, report)
     progress.clear()
     for each in refused:
         if each["path"] not in announced:
@@ -155,11 +158,14 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument("files", nargs="+", metavar="DIR|PATTERN|RUNS.txt|FILE",
                        help="profiles: those in a folder, of a pattern, in a list, or named")  # fmt: skip
     build.add_argument("-o", "--output", required=True, metavar="STORE", help="the folder to write")
+    build.add_argument("--jobs", type=_number, metavar="N",
+                       help="how many files are read at a time, here (one for each processor), or by jobs of Slurm (8)")  # fmt: skip
     where = build.add_mutually_exclusive_group()
-    where.add_argument("--jobs", type=_number, default=len(os.sched_getaffinity(0)), metavar="N",
-                       help="how many files are read at a time, here (one for each processor)")  # fmt: skip
     where.add_argument("--dask", metavar="ADDRESS",
                        help="read them on the workers of this Dask scheduler, which see the same files")  # fmt: skip
+    where.add_argument("--slurm", action="store_true",
+                       help="read them in jobs of Slurm, which see the same files; ~/.config/dask/jobqueue.yaml has "
+                       "their partition, account and time")  # fmt: skip
     build.set_defaults(run=_build)
     view = commands.add_parser(
         "view",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import ctypes
 import os
+import shlex
 import signal
 
 from .._library import Error
@@ -48,27 +49,62 @@ def _is_built(path: str, place: int, manifest: dict[str, Any]) -> bool:
     return bool(same and (manifest["rank_is_known"] or manifest["place"] == place))
 
 
-class Executors:
-    """Where tasks run: `jobs` processes here, or the workers of the Dask scheduler at `address`."""
+def _dask(address: Any) -> Any:
+    """An executor of the Dask scheduler at the address, or of a cluster of dask_jobqueue."""
+    try:
+        import distributed
+    except ImportError:
+        raise Error(
+            "Dask needs the package distributed", "pip install 'gpuprof-cuda[cluster]' brings it"
+        ) from None
+    try:
+        return distributed.Client(address, timeout=20).get_executor(pure=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise Error(f"no Dask scheduler answers at {address}: {error}") from None
 
-    def __init__(self, jobs: int, address: str | None) -> None:
+
+def _slurm(jobs: int) -> Any:
+    """A Dask cluster whose workers are jobs of Slurm: one core and 4 GiB each, unless ~/.config/dask/jobqueue.yaml
+    says otherwise, which also has partition, account and time."""
+    try:
+        import dask
+        import dask_jobqueue
+    except ImportError:
+        raise Error(
+            "--slurm needs the package dask-jobqueue",
+            "pip install 'gpuprof-cuda[cluster]' brings it",
+        ) from None
+    usual = {"cores": 1, "processes": 1, "memory": "4 GiB"}
+    missing = {key: value for key, value in usual.items()
+               if dask.config.get(f"jobqueue.slurm.{key}", None) is None}  # fmt: skip
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+    before = [
+        f"export PYTHONPATH={shlex.quote(paths)}",
+        *dask.config.get("jobqueue.slurm.job-script-prologue", []),
+    ]
+    cluster = dask_jobqueue.SLURMCluster(**missing, job_script_prologue=before)
+    cluster.scale(jobs=jobs)
+    return cluster
+
+
+class Executors:
+    """Where tasks run: `jobs` processes here, the workers of the Dask scheduler at `address`, or `jobs` jobs of
+    Slurm."""
+
+    def __init__(self, jobs: int, address: str | None, slurm: bool = False) -> None:
         self._jobs = jobs
         self._address = address
+        self._is_slurm = slurm
+        self._cluster: Any = None
 
     def open(self) -> Any:
         """A concurrent.futures.Executor, or None: in this process."""
+        if self._is_slurm:
+            self._cluster = _slurm(self._jobs)
+            return _dask(self._cluster)
         if self._address is not None:
-            try:
-                import distributed
-            except ImportError:
-                raise Error(
-                    "--dask needs the package distributed",
-                    "pip install 'gpuprof-cuda[cluster]' brings it",
-                ) from None
-            try:
-                return distributed.Client(self._address, timeout=20).get_executor(pure=False)
-            except (OSError, ValueError, TimeoutError) as error:
-                raise Error(f"no Dask scheduler answers at {self._address}: {error}") from None
+            return _dask(self._address)
         if self._jobs == 1:
             return None
         import multiprocessing
@@ -76,6 +112,11 @@ class Executors:
         return concurrent.futures.ProcessPoolExecutor(
             self._jobs, multiprocessing.get_context("spawn"), _end_with_parent
         )
+
+    def close(self) -> None:
+        """Ends the jobs that it started."""
+        if self._cluster is not None:
+            self._cluster.close()
 
 
 def _results(waiting: list[tuple[str, int]], folder: str, executors: Executors) -> Iterator[Result]:
@@ -102,6 +143,7 @@ def _results(waiting: list[tuple[str, int]], folder: str, executors: Executors) 
         for task in tasks:  # Dask's executor knows no cancel_futures
             task.cancel()
         executor.shutdown(wait=False)
+        executors.close()
 
 
 def build(paths: list[str], folder: str, executors: Executors, report: Report) -> list[Result]:
