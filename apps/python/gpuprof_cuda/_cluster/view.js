@@ -30,7 +30,7 @@ function draw() {
   if (!rows || !columns || !width) return;
   const height = Math.max(1, Math.min(mostRowHeight, Math.floor((innerHeight - 220) / rows)));
   const image = new ImageData(width, rows), colors = about.colors.map(bytes), ground = bytes('raised'), wait = bytes('wait');
-  const most = Math.max(1, ...late);
+  const most = late.reduce((most, one) => Math.max(most, one), 1);
   order.forEach((rank, y) => {
     for (let x = 0; x < width; ++x) {
       const place = x / width * columns, column = Math.min(columns - 1, Math.floor(place));
