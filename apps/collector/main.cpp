@@ -13,6 +13,8 @@
 // A process that traces itself, with gpuprof.trace() of the Python package, loads the library and
 // calls gpuprof_collector_begin and gpuprof_collector_end, one thread at a time, and in between, if
 // ranges are measured, gpuprof_collector_begin_range and gpuprof_collector_end_range.
+//
+// gpuprof attach loads the library into a running process and calls gpuprof_collector_attach.
 #include <Openmp/omp-tools.h>
 
 #include <cstdint>
@@ -91,6 +93,11 @@ const char* gpuprof_collector_begin(const char* socket_path) {
   if (!answer) return nullptr;
   why_not->swap(*answer);
   return why_not->c_str();
+}
+
+// gpuprof attach has loaded the library and calls this on a thread of CUDA's. Returns at once.
+void gpuprof_collector_attach(const char* socket_path) {
+  Collector::instance().attach(socket_path);
 }
 
 void gpuprof_collector_end() { Collector::instance().end(); }

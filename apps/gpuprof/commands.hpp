@@ -54,10 +54,9 @@ std::function<int()> prints(Grammar&) {
 // In help order.
 std::span<const Subcommand* const> subcommands();
 const Subcommand* find_subcommand(std::string_view name);  // null: no such command
-// Throws Error if the first word is reserved for a future command, so that no program of that name
-// is run by mistake.
-void refuse_command_to_come(const std::vector<std::string>& words);
-std::span<const std::string_view> commands_to_come();
+// Throws Error if the first word is a synonym of a command, so that no program of that name is run
+// by mistake.
+void refuse_synonym(const std::vector<std::string>& words);
 int run_subcommand(const Subcommand& command, const std::vector<std::string>& words);
 
 }  // namespace gpuprof::app

@@ -22,7 +22,7 @@ int run(const std::vector<std::string>& words) {
       outlive_readers();
       return app::run_subcommand(*command, {words.begin() + 1, words.end()});
     }
-    app::refuse_command_to_come(words);
+    app::refuse_synonym(words);
   }
   const app::Options options = app::parse_options(words, app::read_presets);
   const bool asks = options.action == app::Action::help || options.action == app::Action::version;

@@ -1,5 +1,6 @@
 #include "libprof/collect/arena.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 namespace gpuprof::collect {
 namespace {
@@ -292,6 +294,19 @@ void Arena::push(std::atomic<std::uint64_t>& free_list, std::uint32_t index) {
     slot_headers_[index].next.store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
     next = ((head >> 32) + 1) << 32 | (index + 1);
   } while (!free_list.compare_exchange_weak(head, next, std::memory_order_acq_rel));
+}
+
+void Arena::release_free_slots() {
+  std::vector<std::uint32_t> free;
+  while (const std::uint32_t number = pop(header_->free_list)) free.push_back(number - 1);
+  for (const std::uint32_t index : free) {
+    // They are zero, as is memory that was given back.
+    static_cast<void>(
+        fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  static_cast<off_t>(header_->slots_offset + index * header_->slot_size),
+                  static_cast<off_t>(header_->slot_size)));
+    push(header_->free_list, index);
+  }
 }
 
 void Arena::abandon() {

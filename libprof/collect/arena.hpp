@@ -201,6 +201,8 @@ class Arena {
   // frees slots that were waiting for the last one. Nobody may use any of these meanwhile; CUPTI
   // keeps the slots it was lent.
   void reset();
+  // Gives the memory of free slots back to the system. CUPTI gets none of them meanwhile.
+  void release_free_slots();
   // For the child of a fork: replaces the arena with private, empty memory, so that CUPTI's late
   // writes do no harm. Afterwards only lend() may be called; it returns null.
   void abandon();

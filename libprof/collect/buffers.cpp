@@ -24,7 +24,7 @@ constexpr std::int64_t cuptis_device_buffers = 250;  // CUPTI's own limit in a c
 
 }  // namespace
 
-std::optional<std::string> Buffers::create(const wire::Fields& config,
+std::optional<std::string> Buffers::create(const wire::Fields& config, bool leaves_again,
                                            CUpti_BuffersCallbackRequestFunc on_request,
                                            CUpti_BuffersCallbackCompleteFunc on_complete) {
   const auto slots = std::clamp<std::int64_t>(config.integer("slots", default_slots), 4, 1 << 16);
@@ -55,23 +55,12 @@ std::optional<std::string> Buffers::create(const wire::Fields& config,
   });
   packing.unlock();
   size_device_buffers(config);
-  if (cupti_.cuptiActivitySetAttribute) {
-    // We zero slots ourselves after packing, so CUPTI need not do it on the target's threads. A
-    // CUPTI that does not know the attribute zeroes them again, with no other effect.
-    std::uint8_t zeroed = 1;
-    std::size_t size = sizeof zeroed;
-    cupti_.try_("cuptiActivitySetAttribute",
-                cupti_.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER,
-                                                 &size, &zeroed),
-                {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_NOT_SUPPORTED});
-  }
+  // We zero slots ourselves after packing, so CUPTI need not do it on the target's threads. In a
+  // process that we leave again, another client may have other buffers.
+  if (!leaves_again) expect_zeroed_buffers();
   // The kernel's thread ids, as shown by top, gdb and logs. If this cannot be set, CUPTI uses
   // pthread's.
-  const bool system_thread_ids =
-      cupti_.cuptiSetThreadIdType &&
-      cupti_.try_("cuptiSetThreadIdType",
-                  cupti_.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM),
-                  {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_NOT_SUPPORTED});
+  const bool system_thread_ids = use_thread_ids(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   slots_.begin(cupti_, system_thread_ids);
   calls_.begin(cupti_);
   const auto domains = [&config](const char* key) {
@@ -84,6 +73,30 @@ std::optional<std::string> Buffers::create(const wire::Fields& config,
   nvtx_.objects().choose_domains(domains("nvtx_domains"), domains("nvtx_domains_left_out"));
   return cupti_.check("cuptiActivityRegisterCallbacks",
                       cupti_.cuptiActivityRegisterCallbacks(on_request, on_complete));
+}
+
+// A CUPTI that does not know the attribute zeroes buffers, with no other effect.
+void Buffers::expect_zeroed_buffers() {
+  if (!cupti_.cuptiActivitySetAttribute) return;
+  std::uint8_t zeroed = 1;
+  std::size_t size = sizeof zeroed;
+  cupti_.try_("cuptiActivitySetAttribute",
+              cupti_.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER,
+                                               &size, &zeroed),
+              {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_NOT_SUPPORTED});
+}
+
+bool Buffers::use_thread_ids(CUpti_ActivityThreadIdType type) {
+  return cupti_.cuptiSetThreadIdType &&
+         cupti_.try_("cuptiSetThreadIdType", cupti_.cuptiSetThreadIdType(type),
+                     {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_NOT_SUPPORTED});
+}
+
+void Buffers::leave_cupti() {
+  use_thread_ids(CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT);
+  if (device_buffers_ != cuptis_device_buffers) {
+    set_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, cuptis_device_buffers);
+  }
 }
 
 void Buffers::set_attribute(CUpti_ActivityAttribute attribute, std::int64_t value) {

@@ -42,7 +42,8 @@ class Buffers {
   // Creates the arena as the launcher's config asks, and everything that processes its records, and
   // registers `on_request` and `on_complete` with CUPTI. Returns nullopt on success, otherwise the
   // reason. May be called again for another launcher: the arena is kept, at its first size.
-  std::optional<std::string> create(const wire::Fields& config,
+  // `leaves_again`: leave_cupti() will be called.
+  std::optional<std::string> create(const wire::Fields& config, bool leaves_again,
                                     CUpti_BuffersCallbackRequestFunc on_request,
                                     CUpti_BuffersCallbackCompleteFunc on_complete);
   const Arena& arena() const { return arena_; }
@@ -105,6 +106,14 @@ class Buffers {
   std::vector<wire::Statistic> statistics() const {
     return wire::read_ledger(arena_.ledger()).statistics;
   }
+  // How many records have been packed.
+  std::uint64_t records() const {
+    return arena_.ledger().counted[static_cast<std::size_t>(wire::Count::records_packed)].load();
+  }
+  // CUPTI has returned its buffers, and may get another client: its settings become what they were.
+  void leave_cupti();
+  // Between two traces: gives memory that is not in use back to the system.
+  void release_memory() { arena_.release_free_slots(); }
   // The process begins an orderly exit.
   void process_ends() { arena_.ledger().ended.store(1); }
   // For the child of a fork; see Arena::abandon().
@@ -117,6 +126,8 @@ class Buffers {
   // The GPU's memory in which kernels leave their times. Before CUDA starts.
   void size_device_buffers(const wire::Fields& config);
   void set_attribute(CUpti_ActivityAttribute attribute, std::int64_t value);
+  void expect_zeroed_buffers();
+  bool use_thread_ids(CUpti_ActivityThreadIdType type);
   std::uint64_t sum_of_cubin(const void* cubin, std::size_t size);
   void flush_locked(std::uint32_t flags);  // under flushing_
   // Call these under packing_.

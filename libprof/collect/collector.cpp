@@ -63,9 +63,10 @@ void Collector::buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer,
   try {
     Collector& self = instance();
     if (!buffer) return;
-    if (self.running()) {
+    const State state = self.state_.load(std::memory_order_acquire);
+    if (state == State::running || state == State::leaving) {
       self.buffers_.completed(reinterpret_cast<std::byte*>(buffer), used);
-    } else if (self.resting()) {
+    } else if (state != State::stopped) {
       self.buffers_.unwanted(reinterpret_cast<std::byte*>(buffer), used);
     }
   } catch (...) {
@@ -308,7 +309,7 @@ void Collector::thread_main() {
   bool driver_up = false;
   auto clocks_every = first_clocks_after;
   auto next_clocks = Clock::now() + clocks_every;
-  while (running() && channel_.alive()) {
+  while (running() && channel_.alive() && !leave_asked_.load()) {
     if (listen(static_cast<int>(wait_ms))) continue;
     if (!running()) break;
     const Costs::Scope timed(buffers_.costs(), wire::Count::background_flush,
@@ -378,11 +379,19 @@ bool Collector::listen(int timeout_ms) {
   if (by_context && by_context->by_launch()) return by_context->listen(timeout_ms);
   wire::Frame frame;
   if (!channel_.receive(frame, timeout_ms)) return false;
+  take_message(frame);
+  return true;
+}
+
+void Collector::take_message(const wire::Frame& frame) {
+  if (frame.type == wire::FrameType::config &&
+      wire::Decoder(frame.payload()).fields().find("leave")) {
+    return leave_asked_.store(true);
+  }
   const auto late = stream_.late_answer(frame);
   if (late && !late->text("metrics").empty()) {
     stream_.tell("metrics_error", "gpuprof stood still when the process started");
   }
-  return true;
 }
 
 void Collector::look_for_driver() {

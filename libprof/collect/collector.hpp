@@ -41,6 +41,7 @@
 #include "libprof/collect/stream.hpp"
 #include "libprof/collect/subscription.hpp"
 #include "libprof/collect/tracing.hpp"
+#include "libprof/wire/frame.hpp"
 
 namespace gpuprof::collect {
 
@@ -59,6 +60,10 @@ class Collector {
   // Waits for the GPU, sends everything outstanding, and says goodbye to the launcher. Nothing is
   // traced once it returns.
   void end() noexcept;
+  // begin() on a new thread of ours, in a process that has loaded the collector for this launcher.
+  // The trace ends when the launcher asks for it or is gone; then CUPTI has no subscriber, and
+  // attach() may be called again. Returns at once; any thread.
+  void attach(const char* socket_path) noexcept;
   // The work between these two calls is measured as a range of this name, if ranges are measured.
   // Both wait for the GPU. Returns the range's number, from 1, or 0 if it is not measured.
   std::uint64_t begin_range(const char* name) noexcept;
@@ -82,6 +87,7 @@ class Collector {
   enum class State {
     idle,
     running,
+    leaving,  // at the end of attach(): nothing is recorded, what CUPTI returns is sent
     resting,  // between end() and begin()
     stopped,
   };
@@ -107,6 +113,14 @@ class Collector {
   static void forked() noexcept;
   static void exit_handler() noexcept;
 
+  // The thread of attach(); `path` is the socket's, from malloc().
+  static void* attended(void* path) noexcept;
+  void attend(const char* socket_path);
+  // Ends the trace of attach().
+  void leave() noexcept;
+  // Why no trace can begin now; nullopt: it can.
+  std::optional<std::string> why_not_now(bool attached) const;
+  std::optional<std::string> begin(const char* socket_path, bool attached);
   // false: it failed; see why_not_.
   bool set_up(const char* socket_path);
   // The steps of set_up(), in order. false: startup failed, and the launcher knows why.
@@ -119,6 +133,9 @@ class Collector {
   void prepare_nvtx();
   void send_definitions();
   void receive_external_correlation();
+  // Without waiting for the GPU.
+  void deliver_what_runs();
+  void say_goodbye();
   // Tells the launcher why, and collects nothing.
   void give_up(const std::string& why);
 
@@ -151,6 +168,7 @@ class Collector {
   void flush_after_wait();
   // Waits until the launcher sends or accepts something, and handles it. false: timed out.
   bool listen(int timeout_ms);
+  void take_message(const wire::Frame& frame);
   void look_for_driver();
   void look_for_second_clients();
   void record_device_attributes();
@@ -162,10 +180,12 @@ class Collector {
   bool finish_driver_work(std::chrono::milliseconds patience);
 
   std::atomic<State> state_{State::idle};
-  std::mutex starting_;
+  std::timed_mutex starting_;
   std::string why_not_;      // guarded by starting_
   bool handlers_ = false;    // those for fork and exit are registered
   bool begun_late_ = false;  // CUDA was in use before this trace
+  std::atomic<bool> attached_{false};
+  std::atomic<bool> leave_asked_{false};
   OwnThread thread_;
   std::mutex loader_;  // held while a thread of ours uses the dynamic loader; blocks fork
   Channel channel_;

@@ -2,8 +2,12 @@
 #include <pthread.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <thread>
 #include <utility>
 
 #include "libprof/base/clock.hpp"
@@ -43,28 +47,42 @@ void Collector::start(const char* socket_path) noexcept {
 std::optional<std::string> Collector::begin(const char* socket_path) noexcept {
   const KeepErrno keep;
   try {
-    const std::lock_guard lock(starting_);
-    switch (state_.load()) {
-      case State::running: return "gpuprof records this process already";
-      case State::stopped:
-        return "gpuprof cannot record this process any more: it was forked, or CUPTI failed in it";
-      case State::idle:
-      case State::resting: break;
-    }
-    traces_itself_ = true;
-    look_for_driver();
-    // Before anything is traced: these calls are ours.
-    begun_late_ = subscription_.is_open() ? contexts_.any_seen() : contexts_.find_existing();
-    try {
-      if (set_up(socket_path)) return std::nullopt;
-    } catch (const std::exception& error) {
-      give_up(error.what());
-    }
-    state_.store(subscription_.is_open() ? State::resting : State::idle);
-    return why_not_;
+    return begin(socket_path, false);
   } catch (...) {
     return "there is no memory left";
   }
+}
+
+std::optional<std::string> Collector::why_not_now(bool attached) const {
+  switch (state_.load()) {
+    case State::running: return "gpuprof records this process already";
+    case State::stopped:
+      return "gpuprof cannot record this process any more: it was forked, or CUPTI failed in it";
+    case State::resting:
+      if (attached) return "this process records itself, with gpuprof.trace()";
+      break;
+    case State::idle:
+    case State::leaving: break;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Collector::begin(const char* socket_path, bool attached) {
+  const std::lock_guard lock(starting_);
+  if (auto why_not = why_not_now(attached)) return why_not;
+  if (!attached) traces_itself_ = true;
+  attached_ = attached;
+  leave_asked_ = false;
+  look_for_driver();
+  // Before anything is traced: these calls are ours.
+  begun_late_ = subscription_.is_open() ? contexts_.any_seen() : contexts_.find_existing();
+  try {
+    if (set_up(socket_path)) return std::nullopt;
+  } catch (const std::exception& error) {
+    give_up(error.what());
+  }
+  state_.store(subscription_.is_open() ? State::resting : State::idle);
+  return why_not_;
 }
 
 bool Collector::set_up(const char* socket_path) {
@@ -138,14 +156,8 @@ void Collector::end() noexcept {
     tracing_.end();
     buffers_.nvtx().listen(nullptr);
     flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    send_statistics(true);
     stream_.clock(wire::Clock::Moment::last, cupti_.cuptiGetTimestamp);
-    // Without this the launcher waits for the process to end.
-    stream_.tell("detached", "1");
-    stream_.goodbye();
-    buffers_.process_ends();
-    buffers_.wait_until_sent(exit_patience);
-    leave_second_clients_alone();
+    say_goodbye();
     state_.store(State::resting);
     subscription_.rest(keeps_modules_);
     modules_.trace_ends();
@@ -157,6 +169,89 @@ void Collector::end() noexcept {
   if (tracker_) tracker_->stop();
   left ? metrics_.remove(users_patience) : metrics_.keep();
   by_context_.remove(users_patience, &ContextCollectors::held);
+}
+
+void Collector::say_goodbye() {
+  send_statistics(true);
+  // Without this the launcher waits for the process to end.
+  stream_.tell("detached", "1");
+  stream_.goodbye();
+  buffers_.process_ends();
+  buffers_.wait_until_sent(exit_patience);
+  leave_second_clients_alone();
+}
+
+// --- attached to
+
+void Collector::attach(const char* socket_path) noexcept {
+  const KeepErrno keep;
+  char* const path = socket_path ? strdup(socket_path) : nullptr;
+  if (path && !start_thread(&attended, path)) std::free(path);
+}
+
+void* Collector::attended(void* path) noexcept {
+  const std::unique_ptr<char, decltype(&std::free)> owned(static_cast<char*>(path), &std::free);
+  try {
+    instance().attend(owned.get());
+  } catch (...) {
+  }
+  return nullptr;
+}
+
+void Collector::attend(const char* socket_path) {
+  if (const auto why_not = why_not_now(true)) {
+    // The channel is another launcher's.
+    Channel channel;
+    Stream stream(channel);
+    if (stream.greet(process_facts(), socket_path)) stream.tell("error", *why_not);
+    return;
+  }
+  if (begin(socket_path, true)) return;  // set_up() has told why not
+  stream_.tell("attached", "1");
+  thread_.wait();  // until the launcher asks us to leave, or is gone
+  leave();
+}
+
+void Collector::leave() noexcept {
+  try {
+    const std::lock_guard lock(starting_);
+    if (!running() || exiting_.load()) return;
+    state_.store(State::leaving);
+    flush(0);  // the calls until now
+    tracing_.end_among_calls([this] { subscription_.disable(); });
+    deliver_what_runs();
+    buffers_.nvtx().listen(nullptr);
+    flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    stream_.clock(wire::Clock::Moment::last, cupti_.cuptiGetTimestamp);
+    // Not cuptiFinalize: where another thread launches a graph meanwhile, the GPU then writes to
+    // memory that CUPTI has freed, and the program fails (measured: docs/measurements/history.md).
+    buffers_.leave_cupti();
+    subscription_.end();
+    say_goodbye();
+    channel_.shut();
+    state_.store(State::idle);
+    contexts_.forget();
+    buffers_.release_memory();
+    attached_.store(false);
+  } catch (...) {
+    state_.store(State::stopped);
+    channel_.shut();
+  }
+}
+
+// Waiting for the GPU would spoil a graph that another thread is capturing. So we flush until no
+// more records come of what was launched before.
+void Collector::deliver_what_runs() {
+  constexpr std::chrono::milliseconds between{10};
+  constexpr int quiet_flushes = 3, most_flushes = 100;
+  std::uint64_t records = buffers_.records();
+  for (int quiet = 0, all = 0; quiet < quiet_flushes && all < most_flushes; ++all) {
+    std::this_thread::sleep_for(between);
+    flush(0);
+    const std::uint64_t now = buffers_.records();
+    quiet = now == records ? quiet + 1 : 0;
+    records = now;
+  }
 }
 
 std::uint64_t Collector::begin_range(const char* name) noexcept {
@@ -194,7 +289,7 @@ bool Collector::subscribe() {
 }
 
 bool Collector::make_buffers() {
-  const auto why_not = buffers_.create(config_, &buffer_requested, &buffer_completed);
+  const auto why_not = buffers_.create(config_, attached_, &buffer_requested, &buffer_completed);
   if (why_not) give_up(*why_not);
   return !why_not;
 }
@@ -329,6 +424,9 @@ void Collector::exit_handler() noexcept {
 
 void Collector::at_exit() {
   if (resting()) return sass_.process_ends();
+  // An attached launcher may be leaving at this moment.
+  std::unique_lock lock(starting_, std::defer_lock);
+  if (attached_.load() && !lock.try_lock_for(exit_patience)) return;
   if (!running()) return;
   const Costs::Scope timed(buffers_.costs(), wire::Count::cost_end);
   if (exiting_.exchange(true)) {

@@ -122,6 +122,12 @@ void Contexts::destroyed(CUcontext context) {
   contexts_.erase(context);
 }
 
+void Contexts::forget() {
+  const std::lock_guard lock(mutex_);
+  contexts_.clear();
+  seen_.store(false, std::memory_order_release);
+}
+
 std::vector<CUcontext> Contexts::all() const {
   const std::lock_guard lock(mutex_);
   return {contexts_.begin(), contexts_.end()};

@@ -57,6 +57,8 @@ class Contexts {
   // false: there are none, or the driver is not up yet. Call after find_driver().
   bool find_existing();
   void destroyed(CUcontext context);
+  // Nobody reports contexts any more.
+  void forget();
   std::vector<CUcontext> all() const;
   bool any_seen() const { return seen_.load(std::memory_order_acquire); }
 

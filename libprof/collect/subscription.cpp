@@ -143,10 +143,23 @@ void Subscription::remove_uses(CUpti_CallbackDomain domain, CUpti_CallbackId id,
   }
 }
 
-void Subscription::rest(bool modules) {
+void Subscription::disable() {
+  disable_wanted();
+  if (!cupti_.cuptiEnableDomain) return;
+  for (const auto domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API,
+                            CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_STATE}) {
+    cupti_.cuptiEnableDomain(0, subscriber_, domain);
+  }
+}
+
+void Subscription::disable_wanted() {
   for (const auto& [domain, id] : std::exchange(wanted_, {})) {
     cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
   }
+}
+
+void Subscription::rest(bool modules) {
+  disable_wanted();
   add(CUPTI_CB_DOMAIN_RESOURCE, context_events);
   if (modules) {
     add(CUPTI_CB_DOMAIN_RESOURCE, module_events);

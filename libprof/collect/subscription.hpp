@@ -79,6 +79,9 @@ class Subscription {
   // `driver_up`: CUPTI has a driver to pass the request on to; otherwise it will be repeated later,
   // and a refusal means nothing yet.
   void enable(bool driver_up);
+  // No callbacks at all. Without this before end(), CUPTI keeps them enabled, and crashes when
+  // somebody subscribes while other threads are in calls (seen with 13.5).
+  void disable();
   // Only callbacks for contexts, and for modules if asked.
   void rest(bool modules);
   // Ends all callbacks.
@@ -87,6 +90,7 @@ class Subscription {
  private:
   static constexpr std::size_t most_functions = 2048;
 
+  void disable_wanted();
   void add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids);
   void enable_one(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool driver_up);
   void add_use(CUpti_CallbackDomain domain, CUpti_CallbackId id, Use use);

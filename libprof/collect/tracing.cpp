@@ -1,8 +1,10 @@
 #include "libprof/collect/tracing.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <initializer_list>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "schema/activity/all.hpp"
@@ -311,6 +313,29 @@ void Tracing::end() {
   waiting_kinds_.clear();
   kinds_wait_.store(false);
   graph_launches_ = 0;
+}
+
+// By CUPTI's own kinds, whose records are dropped.
+void Tracing::watch_calls(bool on) {
+  for (const auto kind : {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER}) {
+    buffers_.want(kind, false);
+    on ? cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(kind))
+       : cupti_.try_("cuptiActivityDisable", cupti_.cuptiActivityDisable(kind));
+  }
+}
+
+void Tracing::end_among_calls(const std::function<void()>& disable) {
+  // For calls that began before the switch; longer ones are rare.
+  constexpr std::chrono::milliseconds most_calls{20};
+  const bool watched = calls_.by_callbacks(CUPTI_ACTIVITY_KIND_RUNTIME);
+  if (watched) {
+    watch_calls(true);
+    std::this_thread::sleep_for(most_calls);
+  }
+  end();
+  disable();
+  std::this_thread::sleep_for(most_calls);
+  if (watched) watch_calls(false);
 }
 
 }  // namespace gpuprof::collect

@@ -61,12 +61,17 @@ class Tracing {
   bool give_up(Cut cut);
   // Nothing is traced from now on.
   void end();
+  // The same while other threads are in calls, some of which CUPTI would otherwise believe to go on
+  // forever: then it takes every call inside of a later one for a call of its own, and each launch
+  // has two (seen with 13.0). Calls have no records any more; `disable` ends all callbacks.
+  void end_among_calls(const std::function<void()>& disable);
 
  private:
   void choose_details(const wire::Fields& config);
   // All of these are called under enabling_.
   void enable(int kind);
   void enable_all();
+  void watch_calls(bool on);
   CUptiResult enable_and_dump(CUpti_ActivityKind kind);
   void disable(CUpti_ActivityKind kind);
   bool give_up(int kind);

@@ -35,6 +35,7 @@ namespace gpuprof::cupti {
   X(cuptiGetTimestamp)
 
 #define GPUPROF_CUPTI_OPTIONAL(X)                     \
+  X(cuptiEnableDomain)                                \
   X(cuptiActivityEnableAndDump)                       \
   X(cuptiActivityEnableDriverApi)                     \
   X(cuptiActivityEnableRuntimeApi)                    \

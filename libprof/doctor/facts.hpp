@@ -44,6 +44,7 @@ std::string container_of(const System& system);
 bool is_wsl(const System& system);
 
 // Linux's capabilities by number, of this process.
+inline constexpr int cap_sys_ptrace = 19;
 inline constexpr int cap_sys_admin = 21;
 inline constexpr int cap_perfmon = 38;
 bool has_capability(const System& system, int capability);

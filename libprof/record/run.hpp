@@ -62,6 +62,7 @@ class Run {
   void start(launch::Target::Output output);
   // Waits for the target's first process that uses CUDA. False: the target has ended.
   bool wait_for_a_process();
+  std::size_t processes_connected() const { return listener_.seen(); }
   // A process has connected, and all have gone.
   bool is_over() const { return listener_.seen() > 0 && listener_.active() == 0; }
   // Call after the target has ended: waits for the run's processes that outlive it, since they

@@ -42,7 +42,8 @@ WRITES = {
                  ["%profile", "--packet"]],
 }  # fmt: skip
 # Tests of their own start these with ASan.
-ELSEWHERE = {"sample", "listen", "import", "view", "top", "doctor", "bisect", "cluster", "merge"}
+ELSEWHERE = {"attach", "sample", "listen", "import", "view", "top", "doctor", "bisect", "cluster",
+             "merge"}  # fmt: skip
 
 
 class EveryCommand(unittest.TestCase):

@@ -3,8 +3,10 @@
 // Included only here: the header takes seconds to compile.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "apps/gpuprof/option/option_table.hpp"
 #include "apps/gpuprof/option/presets.hpp"
@@ -149,6 +151,25 @@ void Grammar::take_report_options(Options& options) {
     }
   }
   take_shared(options, chosen);
+}
+
+Store time_to(std::optional<std::chrono::milliseconds>& time) {
+  return [&time](const std::string& text) -> std::string {
+    double factor = 1000;
+    std::string_view number = text;
+    for (const auto& [unit, ms] : {std::pair{"ms", 1.0}, {"min", 60'000.0}, {"s", 1000.0}}) {
+      if (!number.ends_with(unit)) continue;
+      number.remove_suffix(std::string_view(unit).size());
+      factor = ms;
+      break;
+    }
+    const auto value = parse<double>(number);
+    if (!value || !(*value > 0 && *value * factor <= 1e10)) {
+      return "a time such as 10s, 500ms or 5min";
+    }
+    time = std::chrono::milliseconds(std::llround(*value * factor));
+    return {};
+  };
 }
 
 void Grammar::take_output_options(Options& options) {

@@ -1,6 +1,7 @@
 // The arguments of a sub-command, as data for the parser and for completion.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -53,6 +54,9 @@ Store number_to(Number& to, std::type_identity_t<Number> least,
            (most ? " to " + std::to_string(*most) : " on");
   };
 }
+
+// A time: "10s", "500ms", "5min", or seconds.
+Store time_to(std::optional<std::chrono::milliseconds>& time);
 
 // "2%" or "2", as a share.
 inline Store share_to(double& share, int most_percent = 100) {

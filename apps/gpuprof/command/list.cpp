@@ -10,6 +10,7 @@ namespace gpuprof::app {
 // start.
 #define GPUPROF_COMMANDS(X, Y) \
   X(sample_command)            \
+  Y(attach_command)            \
   X(listen_command)            \
   X(replay_command)            \
   Y(info_command)              \
@@ -72,25 +73,13 @@ const Subcommand* find_subcommand(std::string_view name) {
   return found == std::end(commands) ? nullptr : *found;
 }
 
-namespace {
-
-constexpr std::string_view to_come[] = {"attach"};
-
-}  // namespace
-
-std::span<const std::string_view> commands_to_come() { return to_come; }
-
-void refuse_command_to_come(const std::vector<std::string>& words) {
-  if (words.empty()) return;
-  // "compare" is a synonym of one that is there.
-  const bool synonym = words[0] == "compare";
-  if (!synonym && std::ranges::find(to_come, words[0]) == std::end(to_come)) return;
+void refuse_synonym(const std::vector<std::string>& words) {
+  if (words.empty() || words[0] != "compare") return;
   std::vector<std::string> program{"gpuprof", "--"};
   program.insert(program.end(), words.begin(), words.end());
-  throw Error("there is no command " + words[0] + (synonym ? "" : " yet"),
-              (synonym ? "gpuprof diff A B says what changed between runs\n  " : "") +
-                  std::string("a program of that name: ") + shell_line(program) + ", or ./" +
-                  words[0] + " where it is in this folder",
+  throw Error("there is no command " + words[0],
+              "gpuprof diff A B says what changed between runs\n  a program of that name: " +
+                  shell_line(program) + ", or ./" + words[0] + " where it is in this folder",
               ExitCode::bad_option);
 }
 

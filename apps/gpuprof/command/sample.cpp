@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -35,25 +34,6 @@ struct SampleJob {
   std::optional<milliseconds> duration;  // absent: until the user ends it
   bool live = false;
 };
-
-Store duration(std::optional<milliseconds>& to) {
-  return [&to](const std::string& text) -> std::string {
-    double factor = 1000;
-    std::string_view number = text;
-    for (const auto& [unit, ms] : {std::pair{"ms", 1.0}, {"min", 60'000.0}, {"s", 1000.0}}) {
-      if (!number.ends_with(unit)) continue;
-      number.remove_suffix(std::string_view(unit).size());
-      factor = ms;
-      break;
-    }
-    const auto value = parse<double>(number);
-    if (!value || !(*value > 0 && *value * factor <= 1e10)) {
-      return "a time such as 10s, 500ms or 5min";
-    }
-    to = milliseconds(std::llround(*value * factor));
-    return {};
-  };
-}
 
 int sample(SampleJob& job) {
   Options& options = job.options;
@@ -140,8 +120,8 @@ int sample(SampleJob& job) {
 }
 
 void declare_sample(Grammar& grammar, SampleJob& job) {
-  grammar.take("--duration", duration(job.duration),
-               "How long: 10s, 500ms, 5min; else until Ctrl-C", "TIME");
+  grammar.take("--duration", time_to(job.duration), "How long: 10s, 500ms, 5min; else until Ctrl-C",
+               "TIME");
   grammar.take("--live", &job.live, "Print the means of each second");
   grammar.take_options(
       job.options, {"pm-metrics", "pm-interval", "pm-buffer", "pm-keep", "cupti", "save-capture"});

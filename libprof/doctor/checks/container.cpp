@@ -170,13 +170,18 @@ Findings examine_limits(const System& system) {
 Findings examine_ptrace(const System& system) {
   const std::string scope = system.line("/proc/sys/kernel/yama/ptrace_scope");
   if (scope == "2" || scope == "3") {
-    return unknown("only administrators may look into other processes (ptrace_scope " + scope +
-                       "); runs that gpuprof starts are not concerned",
-                   scope == "2"
-                       ? std::vector<std::string>{"sudo sysctl kernel.yama.ptrace_scope=1"}
-                       : std::vector<std::string>{"echo 'kernel.yama.ptrace_scope=1' | sudo tee "
-                                                  "/etc/sysctl.d/10-ptrace.conf",
-                                                  "sudo reboot"});
+    return unknown(
+        "only administrators may look into other processes and attach to them (ptrace_scope " +
+            scope + "); runs that gpuprof starts are not concerned",
+        scope == "2" ? std::vector<std::string>{"sudo sysctl kernel.yama.ptrace_scope=1"}
+                     : std::vector<std::string>{"echo 'kernel.yama.ptrace_scope=1' | sudo tee "
+                                                "/etc/sysctl.d/10-ptrace.conf",
+                                                "sudo reboot"});
+  }
+  if (scope == "1" && !has_capability(system, cap_sys_ptrace)) {
+    return ok(
+        "ptrace_scope 1: gpuprof attach reaches programs that allow it with prctl(PR_SET_PTRACER); "
+        "all others after sudo sysctl kernel.yama.ptrace_scope=0, or as root");
   }
   return ok(scope.empty() ? "not restricted by Yama" : "ptrace_scope " + scope);
 }

@@ -321,6 +321,7 @@ void Listener::take(Connection& connection, wire::Frame frame) {
         if (text && options_.message) options_.message(connection.process_id, std::string(*text));
         connection.gave_up |= text && what == std::string_view("error");
       }
+      if (options_.attached && fields.find("attached")) options_.attached(connection.stream);
       connection.detached |= fields.find("detached").has_value();
       for (const auto& [name, text] : fields) {
         if (options_.metrics_notice && name.starts_with("metrics_")) {

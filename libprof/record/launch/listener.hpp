@@ -58,6 +58,9 @@ class Listener {
     std::chrono::milliseconds salvage_patience = std::chrono::seconds(60);
     // Reports something about a process to the user. Called on the listener's thread.
     std::function<void(std::int64_t process_id, const std::string& text)> message;
+    // Called when the collector of a stream records a process that ran before. May be empty. Called
+    // on the listener's thread.
+    std::function<void(std::uint32_t stream)> attached = {};
     // Called for any field of an info frame whose name begins with "metrics_". May be empty.
     std::function<void(std::int64_t process_id, std::string_view name, const std::string& text)>
         metrics_notice = {};

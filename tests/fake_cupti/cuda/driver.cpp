@@ -2,19 +2,23 @@
 // one does, and tells the stand-in CUPTI what is called and what the device does.
 //
 // FAKE_CUDA_DEVICES: how many devices there are (1; 16 at most). FAKE_CUDA_INIT: the error that
-// cuInit returns. FAKE_CUDA_HANG: cuInit does not return. CUDA's own headers are left out:
+// cuInit returns. FAKE_CUDA_HANG: cuInit does not return. FAKE_CUDA_EVENT_THREAD: there is a thread
+// that waits in poll without end, as the real driver has one. CUDA's own headers are left out:
 // the functions here have the names, and not the many names, of the real ones.
 #include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
 #include <dlfcn.h>
 #include <elf.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -219,7 +223,29 @@ int state() {
   return driver().torn_down.load() ? deinitialized : success;
 }
 
+void* wait_for_events(void*) {
+  int ends[2];
+  if (pipe(ends) != 0) return nullptr;
+  pollfd events{ends[0], POLLIN, 0};
+  while (poll(&events, 1, -1) < 0 && errno == EINTR) {
+  }
+  return nullptr;
+}
+
+void start_event_thread() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, wait_for_events, nullptr) == 0) {
+    pthread_setname_np(thread, "cuda00001400006");
+    pthread_detach(thread);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 void initialize() {
+  if (std::getenv("FAKE_CUDA_EVENT_THREAD")) start_event_thread();
   // A fork must not leave the child with a mutex that another thread held.
   pthread_atfork([] { driver().mutex.lock(); }, [] { driver().mutex.unlock(); },
                  [] { driver().mutex.unlock(); });

@@ -139,7 +139,9 @@ void start_worker_locked() {
   pthread_sigmask(SIG_SETMASK, &every, &before);
   while (true) {
     try {
-      std::thread(work).detach();
+      std::thread worker(work);
+      pthread_setname_np(worker.native_handle(), "cupti");  // not its creator's
+      worker.detach();
       break;
     } catch (const std::system_error&) {
       // While another thread is in execve(), Linux makes none.

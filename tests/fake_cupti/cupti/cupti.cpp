@@ -111,6 +111,14 @@ CUptiResult cuptiEnableCallback(std::uint32_t enabled, CUpti_SubscriberHandle,
   return CUPTI_SUCCESS;
 }
 
+CUptiResult cuptiEnableDomain(std::uint32_t enabled, CUpti_SubscriberHandle,
+                              CUpti_CallbackDomain domain) {
+  FAIL_IF_TOLD(static_cast<long>(domain));
+  if (static_cast<std::size_t>(domain) >= domains) return CUPTI_ERROR_INVALID_PARAMETER;
+  for (auto& callback : cupti().callbacks[domain]) callback.store(enabled != 0);
+  return CUPTI_SUCCESS;
+}
+
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
                                            CUpti_BuffersCallbackCompleteFunc completed) {
   FAIL_IF_TOLD();

@@ -1,0 +1,205 @@
+#include "libprof/attach/process.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
+
+#include "libprof/base/error.hpp"
+#include "libprof/base/printable.hpp"
+#include "libprof/base/text.hpp"
+
+namespace gpuprof::attach {
+namespace {
+
+constexpr std::size_t most_maps_bytes = 64 << 20;
+constexpr std::size_t most_status_bytes = 64 << 10;
+constexpr std::size_t most_threads = 100'000;
+
+// At most `most` bytes of a file; nullopt: it cannot be read.
+std::optional<std::string> text_of(const std::string& path, std::size_t most) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return std::nullopt;
+  std::string text;
+  char piece[16 << 10];
+  ssize_t got = 0;
+  while (text.size() < most && (got = read(file, piece, sizeof piece)) > 0) {
+    text.append(piece, static_cast<std::size_t>(got));
+  }
+  close(file);
+  if (got < 0) return std::nullopt;
+  text.resize(std::min(text.size(), most));
+  return text;
+}
+
+[[noreturn]] void refuse(const std::string& why, const std::string& hint = {}) {
+  throw Error(why, hint, ExitCode::application_not_found);
+}
+
+bool is_glibc(std::string_view name) {
+  return name == "libc.so.6" || (name.starts_with("libc-2.") && name.ends_with(".so"));
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  struct stat first {
+  }, second{};
+  return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+}  // namespace
+
+Process::Process(pid_t id) : id_(id), handle_(static_cast<int>(syscall(SYS_pidfd_open, id, 0))) {
+  if (handle_ < 0 || !alive()) refuse("there is no process " + std::to_string(id), "ps -e");
+}
+
+Process::~Process() { close(handle_); }
+
+bool Process::alive() const {
+  pollfd ended{handle_, POLLIN, 0};
+  return poll(&ended, 1, 0) == 0;
+}
+
+std::string Process::file(const std::string& name) const {
+  return "/proc/" + std::to_string(id_) + "/" + name;
+}
+
+std::string Process::status(std::string_view name, pid_t thread) const {
+  const std::string path =
+      file(thread ? "task/" + std::to_string(thread) + "/status" : std::string("status"));
+  for (const std::string& line : split(text_of(path, most_status_bytes).value_or(""), '\n')) {
+    if (line.starts_with(name) && line.size() > name.size() && line[name.size()] == ':') {
+      return std::string(trimmed(std::string_view(line).substr(name.size() + 1)));
+    }
+  }
+  return {};
+}
+
+void Process::check(const std::vector<std::string>& seen) const {
+#if !defined(__x86_64__)
+  refuse("attaching works on x86-64 alone", "start the program with gpuprof");
+#endif
+  check_user();
+  check_program();
+  check_libraries();
+  check_files(seen);
+}
+
+void Process::check_user() const {
+  // Real, effective, saved and of the file system.
+  std::istringstream ids(status("Uid"));
+  int count = 0;
+  for (uid_t user = 0; ids >> user; ++count) {
+    if (user == geteuid()) continue;
+    refuse("process " + std::to_string(id_) + " belongs to another user, or is setuid",
+           "only the user of a process can attach to it: sudo -u '#" + std::to_string(user) +
+               "' gpuprof attach " + std::to_string(id_));
+  }
+  if (count == 0) refuse("process " + std::to_string(id_) + " has ended");
+  if (status("State").starts_with('Z')) refuse("process " + std::to_string(id_) + " has ended");
+  if (status("State").starts_with('T')) {
+    refuse("process " + std::to_string(id_) + " is stopped", "kill -CONT " + std::to_string(id_));
+  }
+  if (const std::string tracer = status("TracerPid"); !tracer.empty() && tracer != "0") {
+    refuse("process " + printable(tracer) + " traces process " + std::to_string(id_) +
+               ", a debugger say",
+           "end that one first: only one process can trace another");
+  }
+  if (status("x86_Thread_features").find("shstk") != std::string::npos) {
+    refuse("process " + std::to_string(id_) +
+               " has a shadow stack, with which no call can be put into it",
+           "start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off, or with gpuprof");
+  }
+}
+
+void Process::check_program() const {
+  const auto header = text_of(file("exe"), sizeof(Elf64_Ehdr));
+  if (!header) {
+    refuse("this user may not look into process " + std::to_string(id_), ptrace_hint());
+  }
+  Elf64_Ehdr program{};
+  std::memcpy(&program, header->data(), std::min(header->size(), sizeof program));
+  if (program.e_ident[EI_CLASS] != ELFCLASS64 || program.e_machine != EM_X86_64) {
+    refuse("process " + std::to_string(id_) + " is no 64-bit x86 program");
+  }
+}
+
+void Process::check_libraries() const {
+  const std::vector<Mapping> all = maps();
+  const auto starts = [&](std::string_view with) {
+    return find_file(all, [with](std::string_view name) { return name.starts_with(with); });
+  };
+  if (starts("ld-musl-") || starts("libc.musl-")) {
+    refuse("process " + std::to_string(id_) + " has another C library, musl: CUDA needs glibc");
+  }
+  if (!starts("libcuda.so")) {
+    refuse("process " + std::to_string(id_) + " does not use CUDA (yet)",
+           "attach when it has, or start it with gpuprof");
+  }
+  if (!find_file(all, is_glibc)) {
+    refuse("process " + std::to_string(id_) + " has another C library than glibc");
+  }
+}
+
+void Process::check_files(const std::vector<std::string>& seen) const {
+  for (const std::string& path : seen) {
+    if (same_file(path, file("root" + path))) continue;
+    refuse("process " + std::to_string(id_) + " does not see " + path + ": it is in a container",
+           "run gpuprof in that container; TMPDIR=FOLDER chooses the folder of its socket");
+  }
+}
+
+std::vector<Mapping> Process::maps() const {
+  const auto text = text_of(file("maps"), most_maps_bytes);
+  if (!text) refuse("this user may not look into process " + std::to_string(id_), ptrace_hint());
+  return parse_maps(*text);
+}
+
+std::vector<pid_t> Process::cuda_threads() const {
+  std::vector<pid_t> found;
+  std::error_code error;
+  std::filesystem::directory_iterator entries(file("task"), error);
+  for (std::size_t i = 0; !error && i < most_threads && entries != decltype(entries)();
+       ++i, entries.increment(error)) {
+    const std::string number = entries->path().filename();
+    const auto thread = parse<pid_t>(number);
+    const auto name = text_of(file("task/" + number + "/comm"), 64);
+    if (thread && name && name->starts_with("cuda")) found.push_back(*thread);
+  }
+  return found;
+}
+
+ReadMemory Process::memory() const {
+  return [process = id_](std::uint64_t address, std::span<std::byte> to) {
+    const iovec here{to.data(), to.size()};
+    const iovec there{reinterpret_cast<void*>(address), to.size()};
+    return process_vm_readv(process, &here, 1, &there, 1, 0) == static_cast<ssize_t>(to.size());
+  };
+}
+
+std::string ptrace_hint() {
+  const auto scope = text_of("/proc/sys/kernel/yama/ptrace_scope", 16);
+  const std::string number(trimmed(scope.value_or("")));
+  if (number == "1") {
+    return "Yama lets a process be traced by its ancestors alone (ptrace_scope 1): "
+           "sudo sysctl kernel.yama.ptrace_scope=0, or prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY) "
+           "in "
+           "the program, or docker run --cap-add=SYS_PTRACE";
+  }
+  if (number == "2") return "sudo sysctl kernel.yama.ptrace_scope=0, or run gpuprof as root";
+  if (number == "3") return "Yama forbids it until the machine starts again (ptrace_scope 3)";
+  return "a container may have to allow it: docker run --cap-add=SYS_PTRACE; programs that made "
+         "themselves undumpable (prctl PR_SET_DUMPABLE) cannot be traced";
+}
+
+}  // namespace gpuprof::attach

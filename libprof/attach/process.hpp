@@ -1,0 +1,59 @@
+// A running process of the same user, read from /proc: whether gpuprof may and can attach to it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libprof/attach/image.hpp"
+#include "libprof/attach/memory_map.hpp"
+
+namespace gpuprof::attach {
+
+// One process, also after its number has become another's. One thread.
+class Process {
+ public:
+  // Throws gpuprof::Error if there is no such process.
+  explicit Process(pid_t id);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  pid_t id() const { return id_; }
+  bool alive() const;
+
+  // Throws gpuprof::Error, with the reason, if gpuprof does not attach to it: it belongs to another
+  // user or has privileges, is traced by another process, is of another architecture, has another
+  // C library, does not use CUDA, or sees other files. `seen`: files and folders that it has to see
+  // as we do.
+  void check(const std::vector<std::string>& seen) const;
+
+  // Throws if they cannot be read.
+  std::vector<Mapping> maps() const;
+  // Its threads whose names begin as those of CUDA do.
+  std::vector<pid_t> cuda_threads() const;
+  ReadMemory memory() const;
+
+  // The value of a line "NAME:" of its status, or a thread's; empty: there is none.
+  std::string status(std::string_view name, pid_t thread = 0) const;
+
+ private:
+  std::string file(const std::string& name) const;
+  void check_user() const;
+  void check_program() const;
+  void check_libraries() const;
+  void check_files(const std::vector<std::string>& seen) const;
+
+  const pid_t id_;
+  int handle_ = -1;
+};
+
+// What a system or a process would have to allow; for an Error whose reason is a missing
+// permission.
+std::string ptrace_hint();
+
+}  // namespace gpuprof::attach

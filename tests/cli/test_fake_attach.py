@@ -1,0 +1,286 @@
+"""gpuprof attach: a process that runs already, under the stand-in driver, is recorded and left again."""
+
+import ctypes
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import sys
+import textwrap
+import unittest
+
+from fake_run import CUPTI, GPUPROF, FakeTest, Run
+
+CANNOT = 13
+PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
+NOBODY = 65534
+
+
+class AttachTest(FakeTest):
+    def target(self, event_thread=True, **environment):
+        """A process that runs already."""
+        if event_thread:
+            environment["FAKE_CUDA_EVENT_THREAD"] = 1
+        process = subprocess.Popen(
+            [self.program("obeys")], env=self.environment(environment), text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
+            start_new_session=True)  # fmt: skip
+        self.addCleanup(self.end, process)
+        self.addCleanup(process.stdin.close)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def python(self, code):
+        """A process that is not what it says."""
+        process = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(code)], text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder, start_new_session=True)  # fmt: skip
+        self.addCleanup(self.end, process)
+        self.addCleanup(process.stdin.close)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def tell(self, target, command):
+        target.stdin.write(command + "\n")
+        target.stdin.flush()
+        answer = ""
+        for line in iter(target.stdout.readline, "done\n"):
+            self.assertTrue(line, "the target has ended")
+            answer += line
+        return answer
+
+    def attach_command(self, target, *options, output=None, cupti=CUPTI):
+        process = getattr(target, "pid", target)
+        return [GPUPROF, "attach", str(process), "--cupti", str(cupti),
+                "-o", str(output or self.output), *options]  # fmt: skip
+
+    def attach(self, target, *options, output=None):
+        """Returns when the target is recorded."""
+        process = subprocess.Popen(
+            self.attach_command(target, *options, output=output), env=self.environment({}),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True)  # fmt: skip
+        self.addCleanup(self.end, process)
+        line = process.stderr.readline()
+        self.assertRegex(line, r"attached to process \d+: .* stopped for \d+\.\d\d ms")
+        return process
+
+    def detach(self, attached, code=0):
+        attached.send_signal(signal.SIGINT)
+        return self.ended(attached, code)
+
+    def ended(self, attached, code=0):
+        _, said = attached.communicate(timeout=60)
+        self.assertEqual(attached.returncode, code, said)
+        return said
+
+    def refused(self, target, why, *options):
+        ran = subprocess.run(
+            self.attach_command(target, *options), env=self.environment({}), cwd=self.folder,
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=60)  # fmt: skip
+        run = Run(ran.returncode, ran.stdout, ran.stderr.decode())
+        self.assertEqual(run.code, CANNOT, run.stderr)
+        self.assertIn(why, run.stderr)
+        self.assertFalse(self.output.exists())
+
+    def assert_counted(self, path, kernels):
+        database = self.database(path)
+        self.assertEqual(
+            database.one("SELECT count(*) FROM kernels WHERE name = 'counted'"), kernels
+        )
+        self.assertEqual(database.rows("SELECT * FROM losses"), [])
+        self.assertEqual(database.one("SELECT value FROM STATISTIC WHERE name = 'begun_late'"), 1)
+        return database
+
+
+class Attach(AttachTest):
+    def test_again_and_again(self):
+        """While another thread launches. The files have what was launched in between, and no more."""
+        target = self.target()
+        self.tell(target, "begin")
+        for i in range(3):
+            self.tell(target, "launch 7")
+            path = self.folder / f"{i}.sqlite"
+            attached = self.attach(target, output=path)
+            self.tell(target, f"launch {100 + i}")
+            self.assertIn("nothing lost", self.detach(attached))
+            self.assert_counted(path, 100 + i)
+        self.tell(target, "end")
+        self.tell(target, "exit")
+        self.assertEqual((target.wait(60), target.stderr.read()), (7, ""))
+
+    def test_for_a_time(self):
+        target = self.target()
+        self.tell(target, "begin")
+        attached = self.attach(target, "--for", "200ms")
+        self.assertNotIn("Ctrl-C", self.ended(attached))
+        self.assertGreater(self.database().one("SELECT count(*) FROM kernels"), 0)
+        self.assertIsNone(target.poll())
+
+    def test_until_it_ends(self):
+        target = self.target()
+        attached = self.attach(target)
+        self.tell(target, "launch 50")
+        self.tell(target, "exit")
+        self.assertEqual(target.wait(60), 7)
+        self.ended(attached)
+        self.assert_counted(self.output, 50)
+
+    def test_killed_target(self):
+        target = self.target()
+        attached = self.attach(target)
+        self.tell(target, "launch 50")
+        target.kill()
+        self.ended(attached)
+        self.assertEqual(
+            self.database().one("SELECT count(*) FROM kernels WHERE name = 'counted'"), 50
+        )
+
+    def test_killed_launcher(self):
+        """The collector notices, leaves CUPTI, and is there for the next launcher."""
+        target = self.target()
+        self.tell(target, "begin")
+        attached = self.attach(target)
+        attached.kill()
+        attached.wait()
+        self.tell(target, "launch 20")
+
+        def threads():
+            folder = pathlib.Path(f"/proc/{target.pid}/task")
+            return [x for x in folder.iterdir() if (x / "comm").read_text() == "gpuprof\n"]
+
+        self.wait_for(lambda: not threads())
+        again = self.folder / "again.sqlite"
+        attached = self.attach(target, output=again)
+        self.tell(target, "launch 30")
+        self.detach(attached)
+        self.assert_counted(again, 30)
+
+    def test_a_child_of_a_fork(self):
+        target = self.target()
+        attached = self.attach(target)
+        child = int(self.tell(target, "fork"))
+        self.tell(target, "launch 10")
+        self.detach(attached)
+        self.assert_counted(self.output, 10)
+        self.refused_again = self.folder / "child.sqlite"
+        os.kill(child, signal.SIGKILL)
+
+    def test_reports_without_a_file(self):
+        target = self.target()
+        self.tell(target, "begin")
+        ran = subprocess.run(
+            [GPUPROF, "attach", str(target.pid), "--cupti", str(CUPTI), "--for", "0.2"],
+            env=self.environment({}), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            cwd=self.folder, timeout=60)  # fmt: skip
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertRegex(ran.stderr, r"GPU activities: .*\bbeside\n")
+
+
+class Refusals(AttachTest):
+    def test_what_is_no_process(self):
+        self.refused(2**22 + 1, "there is no process")
+        ran = subprocess.run(self.attach_command("x1"), capture_output=True, check=False)
+        self.assertEqual(ran.returncode, 5)
+
+    def test_no_cuda(self):
+        sleeper = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        self.refused(sleeper, "does not use CUDA")
+
+    def test_cuda_without_a_context(self):
+        self.refused(self.target(event_thread=False), "no safe place")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can start another user's processes")
+    def test_another_user(self):
+        sleeper = subprocess.Popen(["sleep", "60"], user=NOBODY)
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        self.refused(sleeper, "belongs to another user")
+
+    def test_a_stopped_process(self):
+        target = self.target()
+        target.send_signal(signal.SIGSTOP)
+        self.wait_for(lambda: "\nState:\tT" in self.status(target))
+        self.refused(target, "is stopped")
+
+    def status(self, target):
+        return pathlib.Path(f"/proc/{target.pid}/status").read_text()
+
+    def test_a_debugger(self):
+        target = self.target()
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.assertEqual(libc.ptrace(PTRACE_SEIZE, target.pid, None, None), 0)
+        self.refused(target, f"process {os.getpid()} traces process {target.pid}")
+
+    def test_recorded_already(self):
+        target = self.target()
+        attached = self.attach(target, output=self.folder / "first.sqlite")
+        self.refused(target, "gpuprof records this process already")
+        self.detach(attached)
+
+    def test_another_client(self):
+        target = self.target(FAKE_CUPTI_FAIL="cuptiSubscribe=39")
+        self.refused(target, "another profiler (CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)")
+        self.tell(target, "launch 3")
+
+    def test_musl(self):
+        self.refused(self.python(LIAR.format(files=["ld-musl-x86_64.so.1"])), "musl")
+
+    def test_another_architecture(self):
+        code = b"\xb8\x1d\x00\x00\x00\xcd\x80\xeb\xf7"  # pause, again and again
+        header = struct.pack("<16sHHIIIIIHHHHHH", b"\x7fELF\x01\x01\x01", 2, 3, 1, 0x8048054, 52, 0,
+                             0, 52, 32, 1, 0, 0, 0)  # fmt: skip
+        segment = struct.pack("<8I", 1, 0, 0x8048000, 0x8048000, 84 + len(code), 84 + len(code), 5,
+                              4096)  # fmt: skip
+        program = self.folder / "of32bits"
+        program.write_bytes(header + segment + code)
+        program.chmod(0o755)
+        try:
+            process = subprocess.Popen([program])
+        except OSError:
+            self.skipTest("this kernel runs no 32-bit programs")
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.refused(process, "is no 64-bit x86 program")
+
+
+# Maps files of these names, and has a thread that is called as CUDA's and waits in poll.
+LIAR = """
+    import ctypes, mmap, os, select, threading
+    maps = []
+    for name in ["libcuda.so.1", *{files}]:
+        with open(name, "w+b") as file:
+            file.write(os.urandom(8192))
+            file.flush()
+            maps.append(mmap.mmap(file.fileno(), 8192, prot=mmap.PROT_READ))
+    def wait():
+        ctypes.CDLL(None).prctl(15, b"cuda000", 0, 0, 0)
+        poll = select.poll()
+        poll.register(os.pipe()[0], select.POLLIN)
+        print("ready", flush=True)
+        poll.poll()
+    threading.Thread(target=wait, daemon=True).start()
+    input()
+    """
+
+
+class Liars(AttachTest):
+    def test_no_driver(self):
+        target = self.python(LIAR.format(files=[]))
+        self.refused(target, "there is no CUDA driver" if False else "process")
+        target.communicate("\n", timeout=60)
+        self.assertEqual(target.returncode, 0)
+
+    def test_libraries_full_of_garbage(self):
+        # The first of the name may be at any address; whichever it is, nobody is harmed.
+        target = self.python(LIAR.format(files=["libc.so.6", "libgpuprof_collector.so"]))
+        self.refused(target, "process")
+        _, errors = target.communicate("\n", timeout=60)
+        self.assertEqual((target.returncode, errors), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()

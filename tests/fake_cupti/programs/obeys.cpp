@@ -1,0 +1,49 @@
+// obeys: does what lines on standard input say, and answers each with "done": "launch N" launches N
+// kernels and waits for them, "begin" launches others on a thread until "end", "fork" makes a child
+// that waits forever, and "exit" ends with 7. At the start it says "ready".
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <string>
+#include <thread>
+
+#include "tests/fake_cupti/cuda/fake_cuda.hpp"
+
+int main() {
+  fake_launch("before", 5);
+  std::cout << "ready" << std::endl;
+  std::atomic<bool> goes_on{false};
+  std::thread beside;
+  int code = 0;
+  int times = 0;
+  for (std::string word; code == 0 && std::cin >> word;) {
+    if (word == "launch" && std::cin >> times) {
+      fake_launch("counted", times);
+      fake_synchronize();
+    } else if (word == "begin") {
+      goes_on.store(true);
+      beside = std::thread([&] {
+        while (goes_on.load()) {
+          fake_launch("beside", 3);
+          std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+      });
+    } else if (word == "end") {
+      goes_on.store(false);
+      beside.join();
+    } else if (word == "fork") {
+      const pid_t child = fork();
+      if (child == 0) pause();
+      std::cout << child << std::endl;
+    } else if (word == "exit") {
+      code = 7;
+    }
+    std::cout << "done" << std::endl;
+  }
+  goes_on.store(false);
+  if (beside.joinable()) beside.join();
+  return code;
+}
