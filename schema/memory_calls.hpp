@@ -110,7 +110,7 @@ struct CallStack {
   static constexpr auto& columns = columns_of_rows<fields>;
   static constexpr Table table{.name = "CALL_STACK",
                                .doc =
-                                   "With --stacks: the stack of the thread that called for memory. "
+                                   "With --stacks: the stack of the thread that called. "
                                    "One row per call.",
                                .columns = columns,
                                .origin = Origin::own,

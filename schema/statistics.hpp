@@ -83,7 +83,7 @@ inline constexpr std::array statistics{
                   "1 = collecting in this process did not work or ended early. DIAGNOSTIC may say "
                   "why."},
     StatisticInfo{"begun_late", Severity::notice,
-                  "1 = CUDA was at work in the process before gpuprof.trace() began. What was "
+                  "1 = CUDA was at work in the process before the recording began. What was "
                   "allocated, loaded, captured in graphs or named before is not in this file."},
     StatisticInfo{"kind_unavailable", Severity::notice,
                   "1 = the running CUPTI or the device does not deliver this kind, so its table is "
@@ -174,10 +174,9 @@ inline constexpr std::array statistics{
     StatisticInfo{"memory_calls_lost", Severity::data_loss,
                   "Rows of MEMORY_CALL and DEVICE_MEMORY thrown away because gpuprof did not read "
                   "in time, or the program called faster than they were sent."},
-    StatisticInfo{
-        "call_stacks_lost", Severity::data_loss,
-        "Calls for memory whose stacks were thrown away because the program called faster "
-        "than they were sent."},
+    StatisticInfo{"call_stacks_lost", Severity::data_loss,
+                  "Calls whose stacks were thrown away because the program called faster than they "
+                  "were sent."},
     StatisticInfo{"cost_ns", Severity::info,
                   "Time of the program's threads that gpuprof took, in ns. kind = for what."},
     StatisticInfo{

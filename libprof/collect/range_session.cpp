@@ -35,8 +35,7 @@ std::int64_t now_ns() {
 }
 
 bool RangeSession::call(const char* function, CUptiResult result) {
-  auto why = cupti_.check(function, result);
-  if (why) why_ = std::move(*why);
+  if (result != CUPTI_SUCCESS) why_ = why_refused(cupti_, function, result);
   return result == CUPTI_SUCCESS;
 }
 

@@ -96,7 +96,9 @@ CANVAS = """new Promise(done => {
   look();
 })"""
 
-WHOLE = "seen.view.from <= %(begin)s && seen.view.to >= %(end)s && rowsShown().rows.every(row => row.tile)"
+# The whole run is shown, by tiles of it: those of an earlier view are drawn until they come.
+WHOLE = """seen.view.from <= %(begin)s && seen.view.to >= %(end)s &&
+rowsShown().rows.every(({tile}) => tile && tile[0] <= %(begin)s && tile[1] >= %(end)s)"""
 
 # Width, height, device pixels per pixel of the page. The picture is exact if it is an even number
 # of pixels wide, as all but the third are; otherwise tiles are half a pixel off the canvas.
