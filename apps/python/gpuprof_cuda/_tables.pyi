@@ -705,7 +705,7 @@ class Tables:
     intervals (count): how often; of idle time, in how many gaps
     """
     call_stacks: Table
-    r"""Functions of the host above calls for memory (--track-memory --stacks), one row per function of a call. gpuprof memory --by stack adds up what they have.
+    r"""Functions of the host that calls came from (--stacks, --stacks=launches), one row per function of a call. gpuprof memory --by stack and gpuprof lines add them up.
 
     correlation_id: joins api_calls.correlation_id and allocations.correlation_id
     process_id: process
@@ -2082,7 +2082,7 @@ class Tables:
     processId: process the row came from: PROCESS.processId
     """
     CALL_STACK: Table
-    r"""With --stacks: the stack of the thread that called for memory. One row per call.
+    r"""With --stacks: the stack of the thread that called. One row per call.
 
     _id_: number of the row, in order of storing
     correlationId: joins the API call and its allocation
