@@ -40,13 +40,15 @@ export function hint(point) {
   element.style.bottom = above ? `${box.height - point.y + 8}px` : 'auto';
 }
 
+let latest = 0;  // of what the panel was to show
+
 // `held`: it does not follow the window until something is selected or cleared.
 export function panel(title, parts, held = false) {
+  ++latest;  // answers that are still to come are to earlier questions
   get('panel').dataset.held = held ? 'yes' : '';
   get('panel').replaceChildren(make('h2', title), ...parts);
 }
 
-let latest = 0;  // of what the panel was to show
 export async function tell(title, promise, render, above = [], held = false) {
   const number = ++latest;
   get('panel').dataset.held = held ? 'yes' : '';
