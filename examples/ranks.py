@@ -3,7 +3,7 @@
 
     torchrun --nproc-per-node 2 examples/ranks.py ddp|pipeline|experts [--steps N] [--late MS] [--tokens N]
 
-ddp: each GPU has the model, and gradients are reduced. --late: rank 1 sleeps for so many milliseconds in each step.
+ddp: each GPU has the model, and gradients are reduced. --late: rank 1 sleeps for MS milliseconds in each step.
 pipeline: each GPU has a stage; four microbatches go forward and then back through all of them.
 experts: each GPU has an expert, and tokens go to it and come back by all-to-all. The last GPU gets three times as
 many as the others, or with --even the same.

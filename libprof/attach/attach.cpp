@@ -12,7 +12,6 @@
 
 #include "libprof/attach/image.hpp"
 #include "libprof/attach/remote_call.hpp"
-#include "libprof/base/error.hpp"
 
 namespace gpuprof::attach {
 namespace {
@@ -26,9 +25,7 @@ constexpr std::chrono::seconds waiting_patience{2};
 constexpr std::chrono::microseconds between_looks{200};
 
 [[noreturn]] void refuse(const Process& process, const std::string& why) {
-  throw Error("process " + std::to_string(process.id()) + " " + why,
-              process.alive() ? "try again, or start it with gpuprof" : "",
-              ExitCode::application_not_found);
+  process.refuse(why, process.alive() ? "try again, or start it with gpuprof" : "");
 }
 
 std::uint64_t dlopen_of(const Process& process, const std::vector<Mapping>& maps) {
@@ -47,9 +44,7 @@ std::uint64_t dlopen_of(const Process& process, const std::vector<Mapping>& maps
 // glibc's: mov $15, %rax; syscall.
 std::uint64_t signal_return_of(const Process& process, const std::vector<Mapping>& maps) {
   constexpr std::array<unsigned char, 9> code{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-  const Mapping* const libc = find_file(maps, [](std::string_view file) {
-    return file == "libc.so.6" || file.starts_with("libc-2.");
-  });
+  const Mapping* const libc = find_file(maps, is_glibc);
   const auto found = libc ? find_code(process.memory(), maps, *libc, std::as_bytes(std::span(code)))
                           : std::nullopt;
   if (!found) refuse(process, "has a C library that gpuprof does not know");

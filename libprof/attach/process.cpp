@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -42,25 +41,25 @@ std::optional<std::string> text_of(const std::string& path, std::size_t most) {
   return text;
 }
 
-[[noreturn]] void refuse(const std::string& why, const std::string& hint = {}) {
-  throw Error(why, hint, ExitCode::application_not_found);
-}
+}  // namespace
 
 bool is_glibc(std::string_view name) {
   return name == "libc.so.6" || (name.starts_with("libc-2.") && name.ends_with(".so"));
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-  struct stat first {
-  }, second{};
-  return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 &&
-         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+void Process::refuse(const std::string& why, const std::string& hint) const {
+  throw Error("process " + std::to_string(id_) + " " + why, hint, ExitCode::application_not_found);
 }
 
-}  // namespace
+void Process::refuse_look() const {
+  throw Error("this user may not look into process " + std::to_string(id_), ptrace_hint(),
+              ExitCode::application_not_found);
+}
 
 Process::Process(pid_t id) : id_(id), handle_(static_cast<int>(syscall(SYS_pidfd_open, id, 0))) {
-  if (handle_ < 0 || !alive()) refuse("there is no process " + std::to_string(id), "ps -e");
+  if (handle_ >= 0 && alive()) return;
+  throw Error("there is no process " + std::to_string(id), "ps -e",
+              ExitCode::application_not_found);
 }
 
 Process::~Process() { close(handle_); }
@@ -74,10 +73,9 @@ std::string Process::file(const std::string& name) const {
   return "/proc/" + std::to_string(id_) + "/" + name;
 }
 
-std::string Process::status(std::string_view name, pid_t thread) const {
-  const std::string path =
-      file(thread ? "task/" + std::to_string(thread) + "/status" : std::string("status"));
-  for (const std::string& line : split(text_of(path, most_status_bytes).value_or(""), '\n')) {
+std::string Process::status(std::string_view name) const {
+  const auto text = text_of(file("status"), most_status_bytes);
+  for (const std::string& line : split(text.value_or(""), '\n')) {
     if (line.starts_with(name) && line.size() > name.size() && line[name.size()] == ':') {
       return std::string(trimmed(std::string_view(line).substr(name.size() + 1)));
     }
@@ -87,7 +85,7 @@ std::string Process::status(std::string_view name, pid_t thread) const {
 
 void Process::check(const std::vector<std::string>& seen) const {
 #if !defined(__x86_64__)
-  refuse("attaching works on x86-64 alone", "start the program with gpuprof");
+  refuse("cannot be attached to: that works on x86-64 alone", "start the program with gpuprof");
 #endif
   check_user();
   check_program();
@@ -101,36 +99,34 @@ void Process::check_user() const {
   int count = 0;
   for (uid_t user = 0; ids >> user; ++count) {
     if (user == geteuid()) continue;
-    refuse("process " + std::to_string(id_) + " belongs to another user, or is setuid",
+    refuse("belongs to another user, or is setuid",
            "only the user of a process can attach to it: sudo -u '#" + std::to_string(user) +
                "' gpuprof attach " + std::to_string(id_));
   }
-  if (count == 0) refuse("process " + std::to_string(id_) + " has ended");
-  if (status("State").starts_with('Z')) refuse("process " + std::to_string(id_) + " has ended");
+  if (count == 0) refuse("has ended");
+  if (status("State").starts_with('Z')) refuse("has ended");
   if (status("State").starts_with('T')) {
-    refuse("process " + std::to_string(id_) + " is stopped", "kill -CONT " + std::to_string(id_));
+    refuse("is stopped", "kill -CONT " + std::to_string(id_));
   }
   if (const std::string tracer = status("TracerPid"); !tracer.empty() && tracer != "0") {
-    refuse("process " + printable(tracer) + " traces process " + std::to_string(id_) +
-               ", a debugger say",
-           "end that one first: only one process can trace another");
+    throw Error("process " + printable(tracer) + " traces process " + std::to_string(id_) +
+                    ", as a debugger does",
+                "end that one first: only one process can trace another",
+                ExitCode::application_not_found);
   }
   if (status("x86_Thread_features").find("shstk") != std::string::npos) {
-    refuse("process " + std::to_string(id_) +
-               " has a shadow stack, with which no call can be put into it",
+    refuse("has a shadow stack, with which no call can be put into it",
            "start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off, or with gpuprof");
   }
 }
 
 void Process::check_program() const {
   const auto header = text_of(file("exe"), sizeof(Elf64_Ehdr));
-  if (!header) {
-    refuse("this user may not look into process " + std::to_string(id_), ptrace_hint());
-  }
+  if (!header) refuse_look();
   Elf64_Ehdr program{};
   std::memcpy(&program, header->data(), std::min(header->size(), sizeof program));
   if (program.e_ident[EI_CLASS] != ELFCLASS64 || program.e_machine != EM_X86_64) {
-    refuse("process " + std::to_string(id_) + " is no 64-bit x86 program");
+    refuse("is no 64-bit x86 program");
   }
 }
 
@@ -140,28 +136,28 @@ void Process::check_libraries() const {
     return find_file(all, [with](std::string_view name) { return name.starts_with(with); });
   };
   if (starts("ld-musl-") || starts("libc.musl-")) {
-    refuse("process " + std::to_string(id_) + " has another C library, musl: CUDA needs glibc");
+    refuse("has another C library, musl: CUDA needs glibc");
   }
   if (!starts("libcuda.so")) {
-    refuse("process " + std::to_string(id_) + " does not use CUDA (yet)",
-           "attach when it has, or start it with gpuprof");
+    refuse("does not use CUDA (yet)", "attach when it has, or start it with gpuprof");
   }
   if (!find_file(all, is_glibc)) {
-    refuse("process " + std::to_string(id_) + " has another C library than glibc");
+    refuse("has another C library than glibc");
   }
 }
 
 void Process::check_files(const std::vector<std::string>& seen) const {
   for (const std::string& path : seen) {
-    if (same_file(path, file("root" + path))) continue;
-    refuse("process " + std::to_string(id_) + " does not see " + path + ": it is in a container",
+    std::error_code ignored;
+    if (std::filesystem::equivalent(path, file("root" + path), ignored)) continue;
+    refuse("does not see " + path + ": it is in a container",
            "run gpuprof in that container; TMPDIR=FOLDER chooses the folder of its socket");
   }
 }
 
 std::vector<Mapping> Process::maps() const {
   const auto text = text_of(file("maps"), most_maps_bytes);
-  if (!text) refuse("this user may not look into process " + std::to_string(id_), ptrace_hint());
+  if (!text) refuse_look();
   return parse_maps(*text);
 }
 
@@ -193,8 +189,7 @@ std::string ptrace_hint() {
   if (number == "1") {
     return "Yama lets a process be traced by its ancestors alone (ptrace_scope 1): "
            "sudo sysctl kernel.yama.ptrace_scope=0, or prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY) "
-           "in "
-           "the program, or docker run --cap-add=SYS_PTRACE";
+           "in the program, or docker run --cap-add=SYS_PTRACE";
   }
   if (number == "2") return "sudo sysctl kernel.yama.ptrace_scope=0, or run gpuprof as root";
   if (number == "3") return "Yama forbids it until the machine starts again (ptrace_scope 3)";

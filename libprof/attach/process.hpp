@@ -38,10 +38,13 @@ class Process {
   std::vector<pid_t> cuda_threads() const;
   ReadMemory memory() const;
 
-  // The value of a line "NAME:" of its status, or a thread's; empty: there is none.
-  std::string status(std::string_view name, pid_t thread = 0) const;
+  // Throws gpuprof::Error: "process 1234 " and the reason.
+  [[noreturn]] void refuse(const std::string& why, const std::string& hint = {}) const;
 
  private:
+  [[noreturn]] void refuse_look() const;
+  // The value of a line "NAME:" of its status; empty: there is none.
+  std::string status(std::string_view name) const;
   std::string file(const std::string& name) const;
   void check_user() const;
   void check_program() const;
@@ -51,6 +54,9 @@ class Process {
   const pid_t id_;
   int handle_ = -1;
 };
+
+// Whether a library of this name is glibc's libc.
+bool is_glibc(std::string_view name);
 
 // What a system or a process would have to allow; for an Error whose reason is a missing
 // permission.

@@ -128,7 +128,7 @@ void Collector::note_stack(ThreadSlots::Thread& thread, std::uint8_t uses,
   const bool handled = uses & Subscription::handled;
   const bool launches = domain == CUPTI_CB_DOMAIN_DRIVER_API && is_kernel_launch(id);
   if (handled && !launches && tracks_stacks_.load(std::memory_order_relaxed)) return;
-  stacks_->note(thread, call.correlationId);
+  if (stacks_) stacks_->note(thread, call.correlationId);
 }
 
 // What the time of a callback counts as.

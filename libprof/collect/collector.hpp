@@ -203,10 +203,11 @@ class Collector {
 
   CostLimit budget_;  // of our own thread, while that runs
 
-  std::unique_ptr<MemoryTracker> tracker_;  // created when first wanted
-  MemoryTracker* memory_ = nullptr;         // null: not wanted in this trace
-  std::unique_ptr<LaunchStacks> stacks_;    // created when first wanted
-  std::atomic<bool> tracks_stacks_{false};  // calls for memory have stacks from memory_
+  std::unique_ptr<MemoryTracker> tracker_;       // created when first wanted
+  MemoryTracker* memory_ = nullptr;              // null: not wanted in this trace
+  std::unique_ptr<LaunchStacks> launch_stacks_;  // created when first wanted
+  LaunchStacks* stacks_ = nullptr;               // null: not wanted in this trace
+  std::atomic<bool> tracks_stacks_{false};       // calls for memory have stacks from memory_
 
   LoadedModules modules_;
   std::atomic<bool> traces_itself_{false};  // it called begin()

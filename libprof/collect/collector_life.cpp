@@ -110,7 +110,7 @@ bool Collector::set_up(const char* socket_path) {
                       .graph_launches = tracing_.serial() || measures || by_context,
                       .captures = measures || by_launch,
                       .memory_calls = memory_ != nullptr,
-                      .graph_nodes = config_.integer("launch_stacks", 0) != 0});
+                      .graph_nodes = stacks_ != nullptr});
   subscription_.enable(contexts_.any_seen());
   send_definitions();
   {
@@ -334,8 +334,10 @@ void Collector::prepare_memory_tracking() {
 
 void Collector::prepare_stacks() {
   tracks_stacks_.store(memory_ && config_.integer("stacks", 0) != 0);
+  stacks_ = nullptr;
   if (config_.integer("launch_stacks", 0) == 0) return;
-  if (!stacks_) stacks_ = std::make_unique<LaunchStacks>(buffers_.slots());
+  if (!launch_stacks_) launch_stacks_ = std::make_unique<LaunchStacks>(buffers_.slots());
+  stacks_ = launch_stacks_.get();
   const std::string warning = stacks_->begin();
   if (!warning.empty()) stream_.tell("warning", warning);
 }
@@ -362,7 +364,7 @@ void Collector::send_definitions() {
   stream_.hand_over_arena(arena.slot_count(), arena.slot_size(), arena.file());
   stream_.define(wire_tables(cupti_.version));
   if (memory_) stream_.define(MemoryTracker::tables());
-  if (config_.integer("launch_stacks", 0) != 0) stream_.define(LaunchStacks::tables());
+  if (stacks_) stream_.define(LaunchStacks::tables());
   stream_.name_functions(api_names(cupti_));
   stream_.clock(wire::Clock::Moment::first, cupti_.cuptiGetTimestamp);
 }

@@ -1,7 +1,6 @@
 #include "libprof/compute/code_lines.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "libprof/read/columns/reader.hpp"
 

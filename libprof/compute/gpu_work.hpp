@@ -88,8 +88,8 @@ struct GpuWorkVisitor {
 };
 void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor);
 
-// No less than there is work with times, unless a file is forged, and no more than a file of that
-// size can have.
+// An upper bound of the works that have times, which a forged file may exceed. It is never more
+// than fit into a file of that size.
 std::size_t most_gpu_work(store::Database& database);
 
 }  // namespace gpuprof::compute

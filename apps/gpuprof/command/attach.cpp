@@ -74,7 +74,7 @@ class Attaching {
   void wait_for_the_end();
   void leave();
   int finish();
-  // Waits while `goes_on`, at most so long. false: that was too short.
+  // Waits while `goes_on`, but no longer than `patience`. false: it still goes on then.
   template <class GoesOn>
   static bool wait(std::chrono::milliseconds patience, GoesOn&& goes_on);
 
@@ -221,7 +221,7 @@ int Attaching::finish() {
 int attach_to(AttachJob& job) {
   const auto number = parse<pid_t>(job.process);
   if (!number || *number <= 0) {
-    throw Error(job.process + " is no number of a process", "gpuprof attach PID",
+    throw Error(job.process + " is not the number of a process", "gpuprof attach PID",
                 ExitCode::bad_option);
   }
   const attach::Process process(*number);

@@ -100,18 +100,6 @@ KernelUse use_in(const Run& run, const std::string& name, const std::string& was
   return found != run.kernels.end() ? found->second : value_in(run.kernels, was);
 }
 
-// The shape in which all runs that have the kernel launch it; empty if they differ.
-std::string shape_in(const std::vector<Run>& runs, const std::string& name) {
-  std::optional<std::string> shape;
-  for (const Run& run : runs) {
-    const auto found = run.kernels.find(name);
-    if (found == run.kernels.end()) continue;
-    if (shape && *shape != found->second.shape) return "";
-    shape = found->second.shape;
-  }
-  return shape.value_or("");
-}
-
 // By name; without those that some of the runs do not list because they are small.
 std::map<std::string, std::string> functions_of_kernels(const Comparison& sides) {
   double least = 0;

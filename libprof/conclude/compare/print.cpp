@@ -56,8 +56,7 @@ std::string state_of(const KernelChange& kernel) {
 std::string text_after(const KernelChange& kernel) {
   if (!kernel.was.empty()) {
     const std::string was = printable(kernel.was);
-    return " (in A most likely " + (was.size() > 80 ? without_middle(was, 50, 20, "...") : was) +
-           ")";
+    return renamed_text(was.size() > 80 ? without_middle(was, 50, 20, "...") : was);
   }
   if (!kernel.shape_changed()) return "";
   return printable(" (shape changed: " + kernel.shape_a + " > " + kernel.shape_b + ")");

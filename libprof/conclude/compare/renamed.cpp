@@ -18,15 +18,8 @@ constexpr std::size_t most_looked_at = 100;
 struct Kernel {
   std::string name;
   double time = 0, launches = 0;
-  std::optional<std::string> shape = {};  // empty: not known, or the runs differ
+  std::string shape;  // empty: not known, or the runs differ
 };
-
-void take(Kernel& kernel, const KernelUse& use, double runs) {
-  kernel.time += use.time / runs;
-  kernel.launches += use.launches / runs;
-  if (!kernel.shape) kernel.shape = use.shape;
-  if (*kernel.shape != use.shape) kernel.shape = "";
-}
 
 // Those that all runs of one side have and none of the other's.
 std::vector<Kernel> only_in(const std::vector<Run>& runs, const std::vector<Run>& others) {
@@ -37,10 +30,12 @@ std::vector<Kernel> only_in(const std::vector<Run>& runs, const std::vector<Run>
   for (const auto& [name, first] : runs.front().kernels) {
     if (first.time < least_renamed * runs.front().time) continue;
     if (!std::ranges::all_of(runs, has(name)) || std::ranges::any_of(others, has(name))) continue;
-    Kernel& kernel = kernels.emplace_back(Kernel{.name = name});
-    for (const Run& run : runs) {
-      take(kernel, run.kernels.at(name), static_cast<double>(runs.size()));
-    }
+    const auto use = [&name](const Run& run) -> const KernelUse& { return run.kernels.at(name); };
+    kernels.push_back(
+        {.name = name,
+         .time = mean(each(runs, [&](const Run& run) { return use(run).time; })),
+         .launches = mean(each(runs, [&](const Run& run) { return use(run).launches; })),
+         .shape = shape_in(runs, name)});
     if (kernels.size() == most_looked_at) break;
   }
   return kernels;
@@ -50,8 +45,7 @@ std::vector<Kernel> only_in(const std::vector<Run>& runs, const std::vector<Run>
 std::optional<double> distance(const Kernel& a, const Kernel& b) {
   if (a.time <= 0 || b.time <= 0 || a.launches <= 0) return std::nullopt;
   if (std::abs(a.launches - b.launches) > same_launches * a.launches) return std::nullopt;
-  const std::string &one = a.shape.value_or(""), &other = b.shape.value_or("");
-  if (!one.empty() && !other.empty() && one != other) return std::nullopt;
+  if (!a.shape.empty() && !b.shape.empty() && a.shape != b.shape) return std::nullopt;
   const double apart = std::abs(std::log(b.time / a.time));
   return apart > std::log(most_times_as_long) ? std::nullopt : std::optional(apart);
 }

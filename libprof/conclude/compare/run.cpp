@@ -165,6 +165,17 @@ void abridge_names(Run& run) {
   run.kernels = std::move(kernels);
 }
 
+std::string shape_in(const std::vector<Run>& runs, const std::string& kernel) {
+  std::optional<std::string> shape;
+  for (const Run& run : runs) {
+    const auto found = run.kernels.find(kernel);
+    if (found == run.kernels.end()) continue;
+    if (shape && *shape != found->second.shape) return "";
+    shape = found->second.shape;
+  }
+  return shape.value_or("");
+}
+
 bool is_idle(const PartName& part) {
   constexpr std::string_view busy[]{"compute", "communication", "copy", "set"};
   return std::ranges::find(busy, part.first) == std::end(busy);

@@ -51,6 +51,10 @@ struct Run {
 // and others different.
 void abridge_names(Run& run);
 
+// The shape in which all runs that have the kernel launch it, as in KernelUse; empty if they
+// differ.
+std::string shape_in(const std::vector<Run>& runs, const std::string& kernel);
+
 // Whether the part is one of those in which the GPU was idle.
 bool is_idle(const PartName& part);
 

@@ -25,6 +25,8 @@ std::string change_text(double ns) {
   return (whole < 0 ? "-" : "+") + time_text(std::abs(ns));
 }
 
+std::string renamed_text(const std::string& was) { return " (in A most likely " + was + ")"; }
+
 std::string share_text(double share) { return number_text(100 * share, 1) + " %"; }
 
 std::string change_share_text(double share) { return number_text(100 * share, 1, true) + " %"; }

@@ -15,6 +15,8 @@ std::string share_text(double share);
 std::string change_share_text(double share);
 // "70.0 GB".
 std::string bytes_text(double bytes);
+// What follows the name of a kernel that `was` another one in A.
+std::string renamed_text(const std::string& was);
 std::string number_text(double value, int decimals, bool sign = false);
 
 }  // namespace gpuprof::compare

@@ -27,8 +27,7 @@ inline constexpr std::string_view no_clocks =
     "Clocks are not in the file; --system-profiling on records them.";
 inline constexpr std::string_view no_efficiency =
     "Metrics are not in the file; --metrics gld_efficiency,gst_efficiency,shared_efficiency "
-    "measures "
-    "them.";
+    "measures them.";
 inline constexpr std::string_view no_samples =
     "Samples of warps are not in the file; --pc-sampling takes them.";
 

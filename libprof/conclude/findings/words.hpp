@@ -21,8 +21,9 @@ std::string part_words(const std::string& part);
 std::string verdict(const Device& device);
 // "9 steps are judged, without the first; --from 0 judges the whole run." Only of_steps.
 std::string steps_words(const Findings& findings);
-// "at most 3.60s, 99.4% of the time of NVIDIA H200 (0), 1.80s for each of 2 steps".
+// "Confidence is lower than it would be otherwise. " and the doubt.
 std::string doubt_words(const std::string& doubt);
+// "at most 3.60s, 99.4% of the time of NVIDIA H200 (0), 1.80s for each of 2 steps".
 std::string saving(const Findings& findings, const Finding& finding);
 // "; simulated 3.20s"; empty: it is not simulated.
 std::string simulated_words(const Finding& finding);

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "libprof/read/tables.hpp"
 #include "schema/tables.hpp"
 
 namespace gpuprof::merging {
@@ -20,15 +21,10 @@ constexpr std::array<std::string_view, 4> processes{"processId", "cuProcessId", 
                                                     "parentProcessId"};
 constexpr std::array<std::string_view, 5> devices{"deviceId", "objectDeviceId", "cuDeviceId",
                                                   "srcDeviceId", "dstDeviceId"};
-constexpr std::string_view prefix = "CUPTI_ACTIVITY_KIND_";
 
 template <std::size_t N>
 constexpr bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
-}
-
-bool is(const Table& table, std::string_view kind) {
-  return table.name.starts_with(prefix) && table.name.substr(prefix.size()) == kind;
 }
 
 bool is_collected(const Table& table) {
@@ -47,8 +43,10 @@ ColumnRule rule_of(const Table& table, const Column& column) {
   }
   if (&table == &schema::tables::process && name == "number") return ColumnRule::number;
   if (is_one_of(processes, name)) return ColumnRule::process;
-  if (is_one_of(devices, name) || (is(table, "DEVICE") && name == "id")) return ColumnRule::device;
-  if (is(table, "UNIFIED_MEMORY_COUNTER") && (name == "srcId" || name == "dstId")) {
+  if (is_one_of(devices, name) || (reading::kind_of(table.name) == "DEVICE" && name == "id"))
+    return ColumnRule::device;
+  if (reading::kind_of(table.name) == "UNIFIED_MEMORY_COUNTER" &&
+      (name == "srcId" || name == "dstId")) {
     return ColumnRule::device_or_host;
   }
   if (name == "objectId") return ColumnRule::object;

@@ -72,9 +72,7 @@ std::string RunFacts::joined(std::string_view key, std::string_view separator) c
     }
   }
   if (words.size() > 1) std::erase(words, "none");
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : std::string(separator)) + word;
-  return text;
+  return gpuprof::joined(words, separator);
 }
 
 // The first file whose command did not end well, if there is one.

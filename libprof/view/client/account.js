@@ -6,7 +6,7 @@ import {bar, button, cell, make, table} from './panel.js';
 // The class is the color's name.
 export const rowColor = row => row.class.replace(' ', '-');
 const mostBars = 4;
-const workClasses = ['compute', 'communication', 'copy', 'set'];
+export const workClasses = ['compute', 'communication', 'copy', 'set'];
 
 function accountBar(rows, whole) { return bar(rows.map(row => [row.words, row.duration, `var(--${rowColor(row)})`]), whole); }
 

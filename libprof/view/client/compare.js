@@ -1,10 +1,9 @@
 // @ts-check
 // What changed between two runs: the answers `comparison`, which is what gpuprof diff says, and `differences`.
-import {count, plainName, share, time} from './format.js';
-import {rowColor} from './account.js';
-import {bar, button, cell, devices, long, make} from './panel.js';
+import {count, plainName, time} from './format.js';
+import {rowColor, workClasses} from './account.js';
+import {bar, button, copyButton, devices, long, make} from './panel.js';
 
-const work = ['compute', 'communication', 'copy', 'set'];
 const titlesOfWork = {stream: ['GPU work', ''], range: ['NVTX ranges', 'nvtx-0'], api: ['CUDA calls', 'api']};
 const timeOf = ns => time(Math.round(ns));
 const number = size => Number.isInteger(size) ? count(size) : size.toFixed(1);
@@ -45,7 +44,7 @@ function workParts(kinds, answer, most, steps) {
 
 // Where the time of one side went, as a bar as long as its time is of `most`.
 function barOf({parts}, side, most) {
-  const rank = each => work.includes(each.class) ? work.indexOf(each.class) : work.length;
+  const rank = each => workClasses.includes(each.class) ? workClasses.indexOf(each.class) : workClasses.length;
   const some = [...parts].sort((a, b) => rank(a) - rank(b) || b.time[side] - a.time[side]);
   return bar(some.map(each => [each.words, each.time[side], `var(--${rowColor(each)})`]), most);
 }
@@ -82,7 +81,7 @@ export function compared(answer, most, goStep = null) {
   });
   const notes = [...answer.remarks, ...answer.differences.map(text => `The sides differ: ${text}.`)];
   return [
-    make('p', answer.headline, 'headline'), ...notes.map(text => make('p', text)), copyMarkdown(() => markdownOf(answer)),
+    make('p', answer.headline, 'headline'), ...notes.map(text => make('p', text)), copyButton('Copy as Markdown', () => markdownOf(answer)),
     make('h2', perStep ? 'Where the time of a step went' : 'Where the time went'), ...sideBars(answer),
     ...long(heads('it'), [...rows, changed({text: 'in all'}, times)], most + 1, rows.length + 1),
     ...stepParts(answer.steps, goStep),
@@ -112,19 +111,7 @@ export function differences(answer, titles, most) {
   const {time: times} = answer.work.stream.all, words = change(times).text;
   const first = `GPU work took ${timeOf(times[1])} in ${titles[1]} and ${timeOf(times[0])} in ${titles[0]}${words ? ` (${words})` : ''}.`;
   const text = () => `${plain(first)}\n\n${Object.keys(titlesOfWork).map(kind => markdownTable(titlesOfWork[kind][0], workRows(kind, answer.work[kind], [1, 1]), 20)).join('')}`;
-  return [make('p', first), copyMarkdown(text), ...parts, ...workParts(Object.keys(titlesOfWork), answer.work, most, [1, 1])];
-}
-
-function copyMarkdown(text) {
-  const one = button('Copy as Markdown', async () => {
-    try {
-      await navigator.clipboard.writeText(text());
-      one.textContent = 'Copied';
-    } catch (error) {
-      one.textContent = error.message;
-    }
-  });
-  return one;
+  return [make('p', first), copyButton('Copy as Markdown', text), ...parts, ...workParts(Object.keys(titlesOfWork), answer.work, most, [1, 1])];
 }
 
 // Names are text of the file: nothing in them is markup.

@@ -18,6 +18,19 @@ export function button(text, go, title = '') {
   return element;
 }
 
+// Copies what `text()` returns, and says so.
+export function copyButton(label, text) {
+  const one = button(label, async () => {
+    try {
+      await navigator.clipboard.writeText(text());
+      one.textContent = 'Copied';
+    } catch (error) {
+      one.textContent = error.message;
+    }
+  });
+  return one;
+}
+
 export function list(pairs) {
   return make('dl', '', '', ...pairs.flatMap(([name, value]) => [make('dt', name), make('dd', value)]));
 }

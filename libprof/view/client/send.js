@@ -1,6 +1,6 @@
 // @ts-check
 // How to pass on what is shown: the command that writes it into a file.
-import {button, make} from './panel.js';
+import {copyButton, make} from './panel.js';
 import {panel} from './choose.js';
 import {source} from './source.js';
 import {remember} from './state.js';
@@ -16,14 +16,6 @@ export function shareCommand(runs, hash) {
 export function showShare() {
   remember();
   const command = shareCommand(source.runs, location.hash.slice(1)), field = make('p', command, 'command');
-  const copy = button('Copy', async () => {
-    try {
-      await navigator.clipboard.writeText(command);
-      copy.textContent = 'Copied';
-    } catch (error) {
-      copy.textContent = error.message;
-    }
-  });
   panel('Share', [make('p', 'This command writes what you see into one file that opens anywhere: the window, what is selected and marked, and the notes.'),
-                  field, copy, make('p', 'It has the names, times and command lines of the run. gpuprof slice --anonymise makes a profile without names.', 'key')], true);
+                  field, copyButton('Copy', () => command), make('p', 'It has the names, times and command lines of the run. gpuprof slice --anonymise makes a profile without names.', 'key')], true);
 }

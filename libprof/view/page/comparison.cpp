@@ -10,6 +10,7 @@
 #include "libprof/base/utf8.hpp"
 #include "libprof/conclude/compare/comparison.hpp"
 #include "libprof/conclude/compare/print.hpp"
+#include "libprof/conclude/compare/words.hpp"
 #include "libprof/read/palette.hpp"
 #include "libprof/report/account.hpp"
 #include "libprof/view/model/answers.hpp"
@@ -39,7 +40,7 @@ json kernel_data(const compare::KernelChange& kernel, const compare::Run& a,
   };
   std::string function = function_in(a);
   if (function.empty()) function = function_in(b);
-  const std::string was = kernel.was.empty() ? "" : " (in A most likely " + kernel.was + ")";
+  const std::string was = kernel.was.empty() ? "" : compare::renamed_text(kernel.was);
   return {{"label", shortened(kernel.display + was, longest_name)},
           {"name", shortened(kernel.name, longest_name)},
           {"color", reading::color_of_work(function.empty() ? kernel.name : function)},

@@ -6,6 +6,7 @@ for each file that was opened, whose answers are passed on, so that one port is 
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import http.client
 import http.server
@@ -27,6 +28,7 @@ from .tasks import about
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from .store import Store
@@ -252,22 +254,23 @@ def serve(store: Store, port: int, shows_browser: bool) -> None:
         ) from None
     address = f"http://127.0.0.1:{server.server_address[1]}/{server.token}/"
     print(f"{address}\nCtrl-C ends it.", flush=True)
-    if shows_browser and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        _show(address)
-    with server:
+    shows_browser &= bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    with server, _shown(address) if shows_browser else contextlib.nullcontext():
         server.serve_forever(poll_interval=0.2)
 
 
-def _show(address: str) -> None:
-    """Opens a browser at a page that only this user can read, so that the address is in no program's arguments."""
+@contextlib.contextmanager
+def _shown(address: str) -> Iterator[None]:
+    """Opens a browser at a page that only this user can read, so that the address is in no program's arguments. The
+    page is there as long as the server."""
     import tempfile
     import webbrowser
 
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="gpuprof-view-", suffix=".html", delete=False
-    ) as file:
+    with tempfile.NamedTemporaryFile("w", prefix="gpuprof-view-", suffix=".html") as file:
         file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">')
-    try:
-        webbrowser.open("file://" + file.name)
-    except webbrowser.Error:
-        print("no browser was found", file=sys.stderr)
+        file.flush()
+        try:
+            webbrowser.open("file://" + file.name)
+        except webbrowser.Error:
+            print("no browser was found", file=sys.stderr)
+        yield

@@ -1,6 +1,5 @@
 // Accesses of shared memory that need several cycles.
-#include "libprof/conclude/findings/needs.hpp"
-#include "libprof/conclude/findings/rule.hpp"
+#include "libprof/conclude/findings/kernel_measures.hpp"
 
 namespace gpuprof::findings {
 
@@ -8,36 +7,18 @@ extern const Rule bank_conflicts{
     .id = "bank_conflicts",
     .title = "Accesses of shared memory by kernels have bank conflicts",
     .order = 136,
-    .needs = {{.table = "METRIC_VALUE", .otherwise = no_efficiency, .rows = true},
-              {.table = "StringTable", .otherwise = no_kernel_names, .rows = true},
-              {.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
-               .otherwise = no_kernels,
-               .rows = true}},
+    .needs = {efficiencies, kernel_names, kernels},
     .when =
         "Kernels of which shared_efficiency is below 50 %; of their time the share that is missing "
         "from 100 %",
     .least_share = 0.02,
-    .sql = R"(  WITH measured AS (
-    SELECT device_id AS device, name AS function, metric, avg(value) AS percent
-    FROM kernel_metrics
-    WHERE metric IN ('shared_efficiency')
-    GROUP BY device_id, name, metric),
-  least AS (SELECT device, function, min(percent) AS percent FROM measured
-            WHERE percent > 0 GROUP BY device, function)
-  SELECT k.device, 'compute' AS part, sum(CAST(k.ns * (1 - m.percent / 100) AS INTEGER)) AS ns,
-         sum(k.count) AS count, min(k.first) AS first, max(k.last) AS last, k.name AS what
-  FROM kernel_launches AS k
-  JOIN StringTable AS n ON n._id_ = k.name
-  JOIN least AS m ON m.device = k.device AND m.function = coalesce(n.demangled, n.value)
-  WHERE m.percent < 50
-  GROUP BY k.device, k.name)",
+    .sql = GPUPROF_LOW_EFFICIENCY("'shared_efficiency'"),
     .bound = "If the kernel only used shared memory, it would need the share that is used.",
     .confidence = Confidence::low,
-    .reason = "How much of a kernel's time its accesses take is not in these metrics.",
+    .reason = accesses_are_a_part,
     .fix =
-        "Pad the rows of arrays in shared memory by one element, or swizzle their indices, so that "
-        "the "
-        "threads of a warp use different banks.",
+        "Pad the rows of arrays in shared memory by one element, or swizzle their indices, so "
+        "that the threads of a warp use different banks.",
     .link =
         "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#shared-memory-and-memory-banks",
     .mistaken = "Kernels that use shared memory little.",

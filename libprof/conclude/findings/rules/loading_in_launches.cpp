@@ -13,8 +13,7 @@ extern const Rule loading_in_launches{
               {.table = "api_calls", .otherwise = calls_not_recorded, .rows = true}},
     .when =
         "Gaps in which CUPTI saw the driver load or compile code (OVERHEAD: driver compiler, "
-        "module "
-        "loading, lazy function loading; and JIT), as far as the host was launching work",
+        "module loading, lazy function loading; and JIT), as far as the host was launching work",
     .least_share = 0.01,
     .sql = R"(  WITH loads AS (
     SELECT start, "end" FROM CUPTI_ACTIVITY_KIND_OVERHEAD WHERE overheadKind IN (1, 262144, 327680)

@@ -1,6 +1,5 @@
 // Kernels of which few warps fit on a multiprocessor.
-#include "libprof/conclude/findings/needs.hpp"
-#include "libprof/conclude/findings/rule.hpp"
+#include "libprof/conclude/findings/kernel_measures.hpp"
 
 namespace gpuprof::findings {
 
@@ -8,10 +7,7 @@ extern const Rule low_occupancy{
     .id = "low_occupancy",
     .title = "Few warps of the kernels fit on a multiprocessor",
     .order = 130,
-    .needs = {{.table = "LAUNCH_SHAPE", .otherwise = computed_at_the_end, .rows = true},
-              {.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
-               .otherwise = no_kernels,
-               .rows = true}},
+    .needs = {launch_shapes, kernels},
     .when =
         "Kernels whose theoretical occupancy is below 50 % and whose blocks fill the GPU at "
         "least once; of their time the share of warps that do not fit",
@@ -20,11 +16,7 @@ extern const Rule low_occupancy{
          sum(CAST(k.ns * (1 - o.occupancy) AS INTEGER)) AS ns, sum(k.count) AS count,
          min(k.first) AS first, max(k.last) AS last, k.name AS what
   FROM kernel_launches AS k
-  JOIN LAUNCH_SHAPE AS o
-    ON o.blocks = k.blocks AND o.threadsPerBlock = k.threads
-   AND o.sharedMemory = k.shared_memory AND o.registersPerThread = k.registers
-   AND o.carveout = k.carveout AND o.deviceId = k.device AND o.processId = k.process
-  WHERE o.occupancy < 0.5 AND o.waves >= 1
+)" GPUPROF_JOIN_LAUNCH_SHAPE R"(  WHERE o.occupancy < 0.5 AND o.waves >= 1
   GROUP BY k.device, k.name)",
     .bound =
         "If speed grew with the number of warps, full occupancy would leave the share that "

@@ -1,6 +1,5 @@
 // Kernels whose last wave of blocks leaves room.
-#include "libprof/conclude/findings/needs.hpp"
-#include "libprof/conclude/findings/rule.hpp"
+#include "libprof/conclude/findings/kernel_measures.hpp"
 
 namespace gpuprof::findings {
 
@@ -8,10 +7,7 @@ extern const Rule partial_waves{
     .id = "partial_waves",
     .title = "The last wave of blocks of kernels leaves multiprocessors idle",
     .order = 125,
-    .needs = {{.table = "LAUNCH_SHAPE", .otherwise = computed_at_the_end, .rows = true},
-              {.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
-               .otherwise = no_kernels,
-               .rows = true}},
+    .needs = {launch_shapes, kernels},
     .when =
         "Kernels with one to four waves of blocks; of their time the share of the room of all "
         "waves that the last one leaves empty",
@@ -19,11 +15,7 @@ extern const Rule partial_waves{
     .sql = R"(  SELECT k.device, 'compute' AS part, sum(CAST(k.ns * o.tailShare AS INTEGER)) AS ns,
          sum(k.count) AS count, min(k.first) AS first, max(k.last) AS last, k.name AS what
   FROM kernel_launches AS k
-  JOIN LAUNCH_SHAPE AS o
-    ON o.blocks = k.blocks AND o.threadsPerBlock = k.threads
-   AND o.sharedMemory = k.shared_memory AND o.registersPerThread = k.registers
-   AND o.carveout = k.carveout AND o.deviceId = k.device AND o.processId = k.process
-  WHERE o.waves BETWEEN 1 AND 4 AND o.tailShare > 0
+)" GPUPROF_JOIN_LAUNCH_SHAPE R"(  WHERE o.waves BETWEEN 1 AND 4 AND o.tailShare > 0
   GROUP BY k.device, k.name)",
     .bound = "If all waves were full and took the same time, the work would need that much less.",
     .confidence = Confidence::low,
