@@ -14,11 +14,11 @@ from test_view import GPUPROF
 # on the canvas, by the first of their lines and one whose hatching is shifted by half (no label
 # reaches either).
 WATCH = """(async () => {
-  const {Painter, ruler} = await import('./draw.js');
+  const {Painter, ruler} = await import('./draw.js'), {nameOf} = await import('./wanted.js');
   const draw = Painter.prototype.draw;
   Painter.prototype.draw = function (view, items, scroll, tilesOf, ...rest) {
     draw.call(this, view, items, scroll, tilesOf, ...rest);
-    window.seen = {painter: this, view, items, scroll, tilesOf};
+    window.seen = {painter: this, view, items, scroll, tilesOf, nameOf};
     window.eachPicture?.();
   };
   const copy = new OffscreenCanvas(1, 1), context = copy.getContext('2d', {willReadFrequently: true});
