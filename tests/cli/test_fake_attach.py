@@ -271,8 +271,8 @@ LIAR = """
     """
 
 
+@unittest.skipIf(SANITIZED, "python3 is no program of the sanitizer's")
 class Liars(AttachTest):
-    @unittest.skipIf(SANITIZED, "python3 is no program of the sanitizer's")
     def test_no_driver(self):
         target = self.python(LIAR.format(files=[]))
         self.refused(target, "process")
