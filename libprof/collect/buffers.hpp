@@ -57,6 +57,11 @@ class Buffers {
 
   // Settings; call before there are records.
   void want(int kind, bool wanted) { packer_->want(static_cast<std::size_t>(kind), wanted); }
+  // CUPTI's own records of calls are left out. Any thread.
+  void make_calls(bool made) {
+    const std::lock_guard lock(packing_);
+    packer_->make_calls(made);
+  }
   // FUNCTION gets a row for each function of a module.
   void list_functions(bool wanted) { list_functions_ = wanted; }
   void leave_out_profiler() { packer_->leave_out_profiler(); }

@@ -28,6 +28,8 @@ constexpr int starting_flush_ms = 20;
 constexpr double flush_growth = 1.25;
 // Once kernels come without times. CUPTI uses a device buffer again after its records are out.
 constexpr double hurried_flush_ms = 5;
+// While nothing is traced.
+constexpr double resting_flush_ms = 500;
 // Clocks are read more often at first, so that short runs get some readings too.
 constexpr std::chrono::milliseconds first_clocks_after{1000};
 constexpr std::chrono::milliseconds most_between_clocks{10'000};
@@ -307,10 +309,12 @@ void Collector::thread_main() {
       static_cast<double>(std::clamp<std::int64_t>(config_.integer("flush_ms", 25), 1, 60'000));
   double wait_ms = first_flush_ms;
   bool driver_up = false;
+  bool rested = false;  // nothing was traced when we last looked
   auto clocks_every = first_clocks_after;
   auto next_clocks = Clock::now() + clocks_every;
   while (running() && channel_.alive() && !leave_asked_.load()) {
-    if (listen(static_cast<int>(wait_ms))) continue;
+    const bool rests = !tracing_.on() && driver_up;
+    if (listen(static_cast<int>(rests ? resting_flush_ms : wait_ms))) continue;
     if (!running()) break;
     const Costs::Scope timed(buffers_.costs(), wire::Count::background_flush,
                              Costs::Scope::Clock::processor);
@@ -330,6 +334,8 @@ void Collector::thread_main() {
       between_launches([this] { record_device_attributes(); });
     }
     keep_to_budget();
+    // A program that traces again soon keeps its callbacks.
+    if (std::exchange(rested, rests) && rests) end_unused_callbacks();
     if (stacks_) {
       const std::string warning = stacks_->take_warning();
       if (!warning.empty()) stream_.tell("warning", warning);
@@ -384,14 +390,33 @@ bool Collector::listen(int timeout_ms) {
 }
 
 void Collector::take_message(const wire::Frame& frame) {
-  if (frame.type == wire::FrameType::config &&
-      wire::Decoder(frame.payload()).fields().find("leave")) {
-    return leave_asked_.store(true);
+  if (frame.type == wire::FrameType::config) {
+    const wire::Fields fields = wire::Decoder(frame.payload()).fields();
+    if (fields.find("leave")) return leave_asked_.store(true);
+    if (const auto trace = fields.find("trace")) switch_tracing(*trace == "on");
+    if (const auto number = fields.find("control")) {
+      flush(0);
+      return stream_.tell("controlled", *number);
+    }
+    if (fields.find("trace")) return;
   }
   const auto late = stream_.late_answer(frame);
   if (late && !late->text("metrics").empty()) {
     stream_.tell("metrics_error", "gpuprof stood still when the process started");
   }
+}
+
+void Collector::switch_tracing(bool on) {
+  if (on) return tracing_.start();
+  tracing_.stop();
+  end_unused_callbacks();
+}
+
+void Collector::end_unused_callbacks() {
+  if (!tracing_.has_unused_callbacks() || metrics_.there() || by_context_.there()) return;
+  flush(0);  // the calls until now
+  tracing_.end_unused_callbacks();
+  flush(0);  // CUPTI's records of calls, which are left out
 }
 
 void Collector::look_for_driver() {
@@ -439,6 +464,7 @@ void Collector::keep_to_budget() {
     return stream_.tell("warning", why + "; only kernels, copies and sets are still recorded");
   }
   if (!tracing_.give_up(*cut)) return;
+  end_unused_callbacks();
   buffers_.count(wire::Count::budget_cuts);
   stream_.explain("budget_cuts", why + ": no more " + text_of(*cut) + " are recorded");
 }

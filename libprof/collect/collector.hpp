@@ -173,6 +173,10 @@ class Collector {
   void look_for_second_clients();
   void record_device_attributes();
   void keep_to_budget();
+  // What the launcher asks for.
+  void switch_tracing(bool on);
+  // See Tracing. Not while a part measures or samples.
+  void end_unused_callbacks();
   void send_statistics(bool last);
 
   void at_exit();

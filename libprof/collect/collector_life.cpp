@@ -105,7 +105,8 @@ bool Collector::set_up(const char* socket_path) {
   const bool by_launch = by_context && by_context->by_launch();
   const bool modules = tracing_.wants(schema::Module::info.id);
   if (traces_itself_ && modules) keeps_modules_.store(true);
-  subscription_.want({.modules = modules || memory_ || keeps_modules_,
+  subscription_.want({.launches = measures || by_context || memory_,
+                      .modules = modules || memory_ || keeps_modules_,
                       .module_ends = by_context || keeps_modules_,
                       .graph_launches = tracing_.serial() || measures || by_context,
                       .captures = measures || by_launch,
@@ -153,13 +154,15 @@ void Collector::end() noexcept {
     finish_driver_work(leave_patience);
     flush(0);
     if (const auto by_context = by_context_.use()) by_context->finish();
-    tracing_.end();
+    const auto rest = [this] { subscription_.rest(keeps_modules_); };
+    const bool only_traces = !metrics_.there() && !by_context_.there();
+    only_traces ? tracing_.end_among_calls(rest) : tracing_.end();
     buffers_.nvtx().listen(nullptr);
     flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     stream_.clock(wire::Clock::Moment::last, cupti_.cuptiGetTimestamp);
     say_goodbye();
     state_.store(State::resting);
-    subscription_.rest(keeps_modules_);
+    if (!only_traces) rest();
     modules_.trace_ends();
   } catch (...) {
     state_.store(State::stopped);

@@ -157,8 +157,10 @@ std::vector<wire::WireTable> wire_tables(std::uint32_t cupti_version) {
   return tables;
 }
 
-inline std::size_t Packer::stored_as(const CUpti_Activity* record) const {
+inline std::size_t Packer::stored_as(const CUpti_Activity* record, bool made) const {
   auto kind = static_cast<std::size_t>(record->kind);
+  const bool call = kind == CUPTI_ACTIVITY_KIND_DRIVER || kind == CUPTI_ACTIVITY_KIND_RUNTIME;
+  if (call && makes_calls_ && !made) return left_out;
   if (is_kernel(kind) && !wanted_[kind]) {
     constexpr std::size_t both = CUPTI_ACTIVITY_KIND_KERNEL + CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     kind = both - kind;  // the other one
@@ -182,7 +184,7 @@ void Packer::add(const CUpti_Activity* record) { add(record, false); }
 void Packer::add_made(const CUpti_Activity* record) { add(record, true); }
 
 void Packer::add(const CUpti_Activity* record, bool made) {
-  const std::size_t kind = stored_as(record);
+  const std::size_t kind = stored_as(record, made);
   if (kind >= kind_limit) {
     if (kind == not_known) ++unknown_;
     if (kind == of_profiler) {
@@ -229,7 +231,7 @@ template void Packer::add_row<schema::StackFrame>(const schema::StackFrame::Row&
 template void Packer::add_row<schema::GraphNode>(const schema::GraphNode::Row&);
 
 void Packer::count(const CUpti_Activity* record, std::span<std::uint64_t> by_kind) const {
-  std::size_t kind = stored_as(record);
+  std::size_t kind = stored_as(record, false);
   if (kind == left_out || kind == of_profiler) return;
   if (kind == not_known) {
     kind = static_cast<std::size_t>(record->kind);

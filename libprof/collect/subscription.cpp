@@ -61,12 +61,14 @@ void Subscription::want(Wanted wanted) {
   for (auto& domain : uses_) {
     for (auto& use : domain) use.store(0, std::memory_order_relaxed);
   }
+  unused_.store(false);
+  always_launches_ = wanted.launches;
   add(CUPTI_CB_DOMAIN_RESOURCE, context_events);
   if (wanted.modules) add(CUPTI_CB_DOMAIN_RESOURCE, module_events);
   if (wanted.module_ends) add(CUPTI_CB_DOMAIN_RESOURCE, module_ends);
   if (wanted.graph_nodes) add(CUPTI_CB_DOMAIN_RESOURCE, node_events);
   add(CUPTI_CB_DOMAIN_DRIVER_API, profiler_calls);
-  add(CUPTI_CB_DOMAIN_DRIVER_API, kernel_launches);
+  if (wanted.launches) add(CUPTI_CB_DOMAIN_DRIVER_API, kernel_launches);
   if (wanted.module_ends) add(CUPTI_CB_DOMAIN_DRIVER_API, module_unloads);
   if (wanted.graph_launches) add(CUPTI_CB_DOMAIN_DRIVER_API, graph_launches);
   if (wanted.captures) {
@@ -84,7 +86,7 @@ void Subscription::want(Wanted wanted) {
 void Subscription::add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids) {
   for (const CUpti_CallbackId id : ids) {
     wanted_.emplace_back(domain, id);
-    if (domain < uses_.size() && id < most_functions) uses_[domain][id].fetch_or(handled);
+    if (auto* const use = use_of(domain, id)) use->fetch_or(handled);
   }
 }
 
@@ -95,6 +97,11 @@ void Subscription::enable(bool driver_up) {
     enable_one(domain, id, driver_up);
   };
   for (const auto& [domain, id] : wanted_) again(domain, id);
+  for (const CUpti_CallbackId id : kernel_launches) {
+    if (!always_launches_ && uses_of(CUPTI_CB_DOMAIN_DRIVER_API, id) & handled) {
+      again(CUPTI_CB_DOMAIN_DRIVER_API, id);
+    }
+  }
   for (const Calls& calls : calls_) {
     for (const CUpti_CallbackId id : calls.ids) {
       if (uses_of(calls.domain, id) & (calls.use | heard)) again(calls.domain, id);
@@ -103,6 +110,7 @@ void Subscription::enable(bool driver_up) {
 }
 
 void Subscription::enable_one(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool driver_up) {
+  if (auto* const use = use_of(domain, id)) use->fetch_or(called_back);
   const CUptiResult result = cupti_.cuptiEnableCallback(1, subscriber_, domain, id);
   // Older versions have fewer domains and functions.
   if (driver_up) cupti_.try_("cuptiEnableCallback", result, {CUPTI_ERROR_INVALID_PARAMETER});
@@ -132,19 +140,37 @@ bool Subscription::stop_recording(bool request_work) {
 }
 
 void Subscription::add_use(CUpti_CallbackDomain domain, CUpti_CallbackId id, Use use) {
-  if (uses_[domain][id].fetch_or(use) == 0) enable_one(domain, id, false);
+  if (!(uses_[domain][id].fetch_or(use) & called_back)) enable_one(domain, id, false);
 }
 
 void Subscription::remove_uses(CUpti_CallbackDomain domain, CUpti_CallbackId id, int uses) {
   const auto others = static_cast<std::uint8_t>(~uses);
-  const std::uint8_t before = uses_[domain][id].fetch_and(others);
-  if (before != 0 && (before & others) == 0) {
-    cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
+  if ((uses_[domain][id].fetch_and(others) & others) == called_back) unused_.store(true);
+}
+
+void Subscription::trace_launches(bool on) {
+  if (always_launches_) return;
+  for (const CUpti_CallbackId id : kernel_launches) {
+    on ? add_use(CUPTI_CB_DOMAIN_DRIVER_API, id, handled)
+       : remove_uses(CUPTI_CB_DOMAIN_DRIVER_API, id, handled);
+  }
+}
+
+void Subscription::disable_unused() {
+  unused_.store(false);
+  for (const auto domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API}) {
+    for (CUpti_CallbackId id = 0; id < most_functions; ++id) {
+      std::uint8_t unused = called_back;
+      if (uses_[domain][id].compare_exchange_strong(unused, 0)) {
+        cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
+      }
+    }
   }
 }
 
 void Subscription::disable() {
   disable_wanted();
+  disable_unused();
   if (!cupti_.cuptiEnableDomain) return;
   for (const auto domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API,
                             CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_STATE}) {
@@ -154,12 +180,14 @@ void Subscription::disable() {
 
 void Subscription::disable_wanted() {
   for (const auto& [domain, id] : std::exchange(wanted_, {})) {
-    cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
+    use_of(domain, id) ? remove_uses(domain, id, handled)
+                       : void(cupti_.cuptiEnableCallback(0, subscriber_, domain, id));
   }
 }
 
 void Subscription::rest(bool modules) {
   disable_wanted();
+  disable_unused();
   add(CUPTI_CB_DOMAIN_RESOURCE, context_events);
   if (modules) {
     add(CUPTI_CB_DOMAIN_RESOURCE, module_events);

@@ -36,9 +36,10 @@ class Subscription {
 
   bool is_open() const { return subscriber_ != nullptr; }
 
-  // What enable() will request: launches of kernels, contexts, cuProfilerStart and Stop, CUPTI's
-  // own end, and whatever else is wanted.
+  // What enable() will request: contexts, cuProfilerStart and Stop, CUPTI's own end, and whatever
+  // else is wanted.
   struct Wanted {
+    bool launches = false;  // of kernels, also while nothing is traced
     bool modules = false;
     bool module_ends = false;
     bool graph_launches = false;
@@ -50,11 +51,12 @@ class Subscription {
 
   // What a callback is for, as bits.
   enum Use : std::uint8_t {
-    handled = 1,   // want() asked for it
-    recorded = 2,  // the call gets a record
-    waits = 4,     // the call waits, and that gets a record
-    heard = 8,     // nothing; but the work that the call requests has its correlation id
-    placed = 16,   // where in the program's code the call is
+    handled = 1,        // want() asked for it
+    recorded = 2,       // the call gets a record
+    waits = 4,          // the call waits, and that gets a record
+    heard = 8,          // nothing; but the work that the call requests has its correlation id
+    placed = 16,        // where in the program's code the call is
+    called_back = 128,  // CUPTI calls back, whether or not that has a use
   };
   // Functions that the collector records itself, so that CUPTI's activity kind stays off.
   struct Calls {
@@ -67,6 +69,8 @@ class Subscription {
   // What enable_calls() will request as well, any number of times.
   void want_calls(std::vector<Calls> calls) { calls_ = std::move(calls); }
   void enable_calls(int kind, bool on);
+  // Launches of kernels are handled while something is traced.
+  void trace_launches(bool on);
   // Records no more calls of those that request work of the GPU, or of those that do not; the
   // former are heard. false: none were recorded.
   bool stop_recording(bool request_work);
@@ -79,6 +83,10 @@ class Subscription {
   // `driver_up`: CUPTI has a driver to pass the request on to; otherwise it will be repeated later,
   // and a refusal means nothing yet.
   void enable(bool driver_up);
+  // Callbacks that have no use any more go on until disable_unused(): where CUPTI has them disabled
+  // while a thread is inside of the call, it believes the call to go on forever (Tracing).
+  bool has_unused() const { return unused_.load(std::memory_order_relaxed); }
+  void disable_unused();
   // No callbacks at all. Without this before end(), CUPTI keeps them enabled, and crashes when
   // somebody subscribes while other threads are in calls (seen with 13.5).
   void disable();
@@ -90,6 +98,9 @@ class Subscription {
  private:
   static constexpr std::size_t most_functions = 2048;
 
+  std::atomic<std::uint8_t>* use_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+    return domain < uses_.size() && id < most_functions ? &uses_[domain][id] : nullptr;
+  }
   void disable_wanted();
   void add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids);
   void enable_one(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool driver_up);
@@ -100,6 +111,8 @@ class Subscription {
   CUpti_SubscriberHandle subscriber_ = nullptr;  // null: none
   std::vector<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> wanted_;
   std::vector<Calls> calls_;
+  bool always_launches_ = false;
+  std::atomic<bool> unused_{false};  // some callbacks have no use
   // By domain: of the runtime's and the driver's functions.
   std::array<std::array<std::atomic<std::uint8_t>, most_functions>, CUPTI_CB_DOMAIN_RUNTIME_API + 1>
       uses_{};

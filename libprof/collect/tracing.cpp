@@ -112,6 +112,7 @@ void Tracing::begin() {
                  .cuda_events = wants(schema::CudaEvent::info.id),
                  .places = places_},
                 stream_);
+  buffers_.make_calls(calls_.by_callbacks(CUPTI_ACTIVITY_KIND_RUNTIME));
   const std::lock_guard lock(enabling_);
   for (const int kind : kinds_) {
     // Where things ran is needed whatever is collected, and is reported only once.
@@ -134,6 +135,8 @@ void Tracing::start() {
 void Tracing::stop() {
   const std::lock_guard lock(enabling_);
   buffers_.flush(0);
+  on_.store(false);
+  subscription_.trace_launches(false);
   if (launch_calls_only_) calls_.trace_launches(false);
   for (auto kind = enabled_.begin(); kind != enabled_.end();) {
     if (describes_the_machine(*kind)) {
@@ -146,6 +149,8 @@ void Tracing::stop() {
 }
 
 void Tracing::enable_all() {
+  on_.store(true);
+  subscription_.trace_launches(true);
   for (const int kind : kinds_) enable(kind);
   if (launch_calls_only_) calls_.trace_launches(true);
 }
@@ -306,6 +311,8 @@ bool Tracing::give_up(int kind) {
 void Tracing::end() {
   const std::lock_guard lock(enabling_);
   given_up_.clear();
+  on_.store(false);
+  subscription_.trace_launches(false);
   if (launch_calls_only_ && !enabled_.empty()) calls_.trace_launches(false);
   for (const int kind : enabled_) disable(cupti_kind(kind));
   enabled_.clear();
@@ -315,16 +322,15 @@ void Tracing::end() {
   graph_launches_ = 0;
 }
 
-// By CUPTI's own kinds, whose records are dropped.
+// By CUPTI's own kinds, whose records are left out.
 void Tracing::watch_calls(bool on) {
   for (const auto kind : {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER}) {
-    buffers_.want(kind, false);
     on ? cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(kind))
        : cupti_.try_("cuptiActivityDisable", cupti_.cuptiActivityDisable(kind));
   }
 }
 
-void Tracing::end_among_calls(const std::function<void()>& disable) {
+void Tracing::among_calls(const std::function<void()>& disable) {
   // For calls that began before the switch; longer ones are rare.
   constexpr std::chrono::milliseconds most_calls{20};
   const bool watched = calls_.by_callbacks(CUPTI_ACTIVITY_KIND_RUNTIME);
@@ -332,10 +338,23 @@ void Tracing::end_among_calls(const std::function<void()>& disable) {
     watch_calls(true);
     std::this_thread::sleep_for(most_calls);
   }
-  end();
   disable();
   std::this_thread::sleep_for(most_calls);
   if (watched) watch_calls(false);
+}
+
+void Tracing::end_among_calls(const std::function<void()>& disable) {
+  among_calls([&] {
+    end();
+    disable();
+  });
+}
+
+void Tracing::end_unused_callbacks() {
+  among_calls([this] {
+    const std::lock_guard lock(enabling_);
+    subscription_.disable_unused();
+  });
 }
 
 }  // namespace gpuprof::collect

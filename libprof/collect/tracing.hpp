@@ -25,6 +25,7 @@ class Tracing {
   Tracing(CheckedApi& cupti, Stream& stream, Buffers& buffers, const Contexts& contexts,
           Subscription& subscription)
       : cupti_(cupti),
+        subscription_(subscription),
         stream_(stream),
         buffers_(buffers),
         contexts_(contexts),
@@ -50,6 +51,12 @@ class Tracing {
   // machine.
   void start();
   void stop();
+  // Whether anything but that is traced.
+  bool on() const { return on_.load(std::memory_order_relaxed); }
+  // Callbacks that nothing needs any more cost a little in each call, until this ends them. Waits
+  // for some 40 ms: for our own thread.
+  bool has_unused_callbacks() const { return subscription_.has_unused(); }
+  void end_unused_callbacks();
   // A call that launches a graph begins or returns. `measured`: within a range whose metrics are
   // measured.
   void graph_launch(bool enters, bool measured);
@@ -61,9 +68,7 @@ class Tracing {
   bool give_up(Cut cut);
   // Nothing is traced from now on.
   void end();
-  // The same while other threads are in calls, some of which CUPTI would otherwise believe to go on
-  // forever: then it takes every call inside of a later one for a call of its own, and each launch
-  // has two (seen with 13.0). Calls have no records any more; `disable` ends all callbacks.
+  // The same while other threads are in calls. `disable` ends all callbacks that have to end.
   void end_among_calls(const std::function<void()>& disable);
 
  private:
@@ -72,6 +77,10 @@ class Tracing {
   void enable(int kind);
   void enable_all();
   void watch_calls(bool on);
+  // Ends callbacks by `disable` while threads are in calls, some of which CUPTI would otherwise
+  // believe to go on forever: then it takes every call inside of a later one for a call of its own,
+  // and each launch has two (seen with 13.0).
+  void among_calls(const std::function<void()>& disable);
   CUptiResult enable_and_dump(CUpti_ActivityKind kind);
   void disable(CUpti_ActivityKind kind);
   bool give_up(int kind);
@@ -80,6 +89,7 @@ class Tracing {
   void configure_unified_memory();
 
   CheckedApi& cupti_;
+  Subscription& subscription_;
   Stream& stream_;
   Buffers& buffers_;
   const Contexts& contexts_;
@@ -93,6 +103,7 @@ class Tracing {
   bool measured_ = false;            // metrics are measured at the same time
   std::atomic<bool> serial_{false};  // kernels are traced one at a time
 
+  std::atomic<bool> on_{false};
   std::atomic<bool> ends_{false};
   std::atomic<bool> kinds_wait_{false};  // for the driver to be up
   std::mutex enabling_;                  // guards the members below; held while kinds are switched

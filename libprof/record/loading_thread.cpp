@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/path.hpp"
 #include "libprof/wire/stream_error.hpp"
 
 namespace gpuprof::record {
@@ -55,9 +56,12 @@ void LoadingThread::run() {
     began = steady_clock::now();
     try {
       load_for(commit_interval);
+      const launch::FrameQueue::Counts counts = queue_.counts();
       if (!failed_) recorder_.commit();
+      note_commit(counts.accepted_bytes - counts.waiting_bytes);
     } catch (const std::exception& error) {
       fail(error);
+      note_commit(0);
     }
   }
 }
@@ -71,6 +75,29 @@ void LoadingThread::load_for(milliseconds time) {
     if (!queue_.pop(frame)) return;
     if (!failed_) take(std::move(frame));
   } while (steady_clock::now() < end);
+}
+
+void LoadingThread::note_commit(std::uint64_t bytes) {
+  std::vector<std::string> files;
+  if (recorder_.begun()) {
+    for (const std::string& name : recorder_.files()) files.push_back(resolved(name));
+  }
+  const std::lock_guard lock(mutex_);
+  committed_ = {std::move(files), recorder_.totals(), bytes, failed_};
+  committing_.notify_all();
+}
+
+LoadingThread::Committed LoadingThread::committed() {
+  const std::lock_guard lock(mutex_);
+  return committed_;
+}
+
+bool LoadingThread::wait_until_committed(milliseconds patience) {
+  const std::uint64_t wanted = queue_.counts().accepted_bytes;
+  std::unique_lock lock(mutex_);
+  return committing_.wait_for(lock, patience, [&] {
+    return committed_.bytes >= wanted || committed_.failed;
+  }) && !committed_.failed;
 }
 
 // Reported at once rather than when the target has ended, which may be hours later.

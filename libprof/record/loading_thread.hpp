@@ -2,8 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -46,11 +48,24 @@ class LoadingThread {
   // Returns when the queue is exhausted. False: recording ended early, which was reported.
   bool finish();
 
+  // What can be read from the files by now.
+  struct Committed {
+    std::vector<std::string> files;  // absolute paths
+    store::LoadTotals totals;
+    std::uint64_t bytes = 0;  // of frames
+    bool failed = false;      // nothing more will come
+  };
+  // Any thread.
+  Committed committed();
+  // Waits until everything that was in the queue at the call can be read. false: not yet.
+  bool wait_until_committed(std::chrono::milliseconds patience);
+
  private:
   void run();
   void load_for(std::chrono::milliseconds time);
   void take(wire::Frame frame);
   void fail(const std::exception& error);
+  void note_commit(std::uint64_t bytes);
 
   Recorder& recorder_;
   launch::FrameQueue& queue_;
@@ -58,6 +73,9 @@ class LoadingThread {
   const Conversion conversion_;
   const Say say_;
   bool failed_ = false;  // used only by the thread until finish()
+  std::mutex mutex_;     // guards committed_
+  std::condition_variable committing_;
+  Committed committed_;
   std::thread thread_;
 };
 

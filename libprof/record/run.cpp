@@ -41,6 +41,9 @@ Run::~Run() {
 void Run::begin() {
   if (!loading_) {
     loading_.emplace(common_.recorder, queue_, common_.ends, common_.conversion, common_.say);
+    if (auto options = std::exchange(common_.control, std::nullopt)) {
+      control_.emplace(std::move(*options), listener_, *loading_, common_.say);
+    }
   }
 }
 
@@ -78,6 +81,7 @@ void Run::wait_for_the_others() {
 
 void Run::stop_listening() {
   if (std::exchange(stopped_, true)) return;
+  control_.reset();
   listener_.end_samplers();
   const auto until = steady_clock::now() + sampler_patience;
   while (listener_.samplers() > 0 && steady_clock::now() < until && !common_.ends.hurried()) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/record/control.hpp"
 #include "libprof/record/launch/end_requests.hpp"
 #include "libprof/record/launch/environment.hpp"
 #include "libprof/record/launch/frame_queue.hpp"
@@ -37,6 +38,8 @@ class Run {
     std::string collector;             // path
     launch::Runtimes runtimes;         // those whose constructs are wanted
     bool store_command_lines = true;   // of the target's processes
+    // The first run can be asked and controlled while it goes on; nullopt: none can.
+    std::optional<ControlOptions> control = {};
     // Called once if waiting for processes that outlive the target takes longer.
     std::function<void(const std::vector<std::int64_t>& processes)> waits = {};
 
@@ -88,6 +91,7 @@ class Run {
   launch::FrameQueue queue_;
   launch::Listener listener_;
   std::optional<LoadingThread> loading_;  // nullopt: not started
+  std::optional<Control> control_;
   bool stopped_ = false;
   bool ended_ = false;
 };

@@ -117,7 +117,8 @@ Attaching::Attaching(AttachJob& job, const attach::Process& process)
               .folder = folder_of(output_),
               .command = {},
               .collector = collector_,
-              .runtimes = {}} {
+              .runtimes = {},
+              .control = control_options(options_, selection_, say_)} {
   ends_.listen(2);  // the first signal ends the recording
 }
 
@@ -239,9 +240,10 @@ void declare_attach(Grammar& grammar, AttachJob& job) {
   grammar.take("--for", time_to(job.time),
                "How long: 10s, 500ms, 5min; else until Ctrl-C or its end", "TIME");
   grammar.take_options(
-      job.options, {"trace", "profile-api-trace", "kernel-latency-timestamps", "flush-period",
-                    "budget", "activity-buffers", "device-buffer-size", "device-buffers", "cupti",
-                    "save-capture", "process-name", "context-name", "stream-name"});
+      job.options,
+      {"max-size", "trace", "profile-api-trace", "kernel-latency-timestamps", "flush-period",
+       "budget", "activity-buffers", "device-buffer-size", "device-buffers", "cupti",
+       "save-capture", "process-name", "context-name", "stream-name"});
   grammar.take_output_options(job.options);
   grammar.take_report_options(job.options);
 }

@@ -155,20 +155,9 @@ void Grammar::take_report_options(Options& options) {
 
 Store time_to(std::optional<std::chrono::milliseconds>& time) {
   return [&time](const std::string& text) -> std::string {
-    double factor = 1000;
-    std::string_view number = text;
-    for (const auto& [unit, ms] : {std::pair{"ms", 1.0}, {"min", 60'000.0}, {"s", 1000.0}}) {
-      if (!number.ends_with(unit)) continue;
-      number.remove_suffix(std::string_view(unit).size());
-      factor = ms;
-      break;
-    }
-    const auto value = parse<double>(number);
-    if (!value || !(*value > 0 && *value * factor <= 1e10)) {
-      return "a time such as 10s, 500ms or 5min";
-    }
-    time = std::chrono::milliseconds(std::llround(*value * factor));
-    return {};
+    const auto given = time_of(text);
+    if (given) time = given;
+    return given ? "" : a_time;
   };
 }
 

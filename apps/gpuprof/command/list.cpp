@@ -11,6 +11,11 @@ namespace gpuprof::app {
 #define GPUPROF_COMMANDS(X, Y) \
   X(sample_command)            \
   Y(attach_command)            \
+  Y(status_command)            \
+  Y(start_command)             \
+  Y(stop_command)              \
+  Y(flush_command)             \
+  Y(snapshot_command)          \
   X(listen_command)            \
   X(replay_command)            \
   Y(info_command)              \

@@ -184,7 +184,8 @@ Recording::Recording(const Options& options, launch::Target& target, launch::End
               .command = options.application,
               .collector = collector_,
               .runtimes = selection_.runtimes,
-              .store_command_lines = options.store_command_line} {
+              .store_command_lines = options.store_command_line,
+              .control = control_options(options, selection_, say_)} {
   if (options.view) viewer_.emplace(output_, log_);
   if (options.quiet) return;
   const std::string other = launch::displaced_nvtx_tool(collector_);

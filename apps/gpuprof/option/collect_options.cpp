@@ -28,6 +28,13 @@ std::optional<Refusal> set_timeout(Options& options, const std::string& value) {
   return {};
 }
 
+std::optional<Refusal> set_max_size(Options& options, const std::string& value) {
+  const auto bytes = size_of(value);
+  if (!bytes) return Refusal{.takes = a_size};
+  options.max_bytes = *bytes;
+  return {};
+}
+
 std::optional<Refusal> set_budget(Options& options, const std::string& value) {
   const auto percent =
       parse<double>(value.ends_with('%') ? value.substr(0, value.size() - 1) : value);
@@ -139,6 +146,21 @@ std::vector<Option> collect_options() {
        .help = "off: collect from cudaProfilerStart to cudaProfilerStop only",
        .is = common,
        .set = equals("on", [](Options& o) -> bool& { return o.profile_from_start; })},
+      {.name = "delay",
+       .argument = "TIME",
+       .help = "Record nothing before this time after the program's start: 10s, 500ms, 5min",
+       .is = ours,
+       .set = time([](Options & o) -> auto& { return o.delay; })},
+      {.name = "duration",
+       .argument = "TIME",
+       .help = "Record for this long, from the start or --delay on; the program runs on",
+       .is = ours,
+       .set = time([](Options & o) -> auto& { return o.duration; })},
+      {.name = "max-size",
+       .argument = "SIZE",
+       .help = "Record no more when the file has this size, 2GB say; the program runs on",
+       .is = ours,
+       .set = set_max_size},
       {.name = "timeout",
        .letter = 't',
        .argument = "SECONDS",

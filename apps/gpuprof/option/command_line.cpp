@@ -153,6 +153,14 @@ class Parser {
     const std::string apart =
         why_not_in_one_run(options_, everything ? "--everything" : "--pm-sampling");
     if (!apart.empty()) errors_.push_back("Error: " + apart);
+    const std::string control = why_not_switched(options_);
+    const bool switches = options_.delay || options_.duration || options_.max_bytes > 0;
+    if (switches && !control.empty()) {
+      errors_.push_back("Error: --delay, --duration, --max-size: " + control);
+    }
+    if (options_.delay && !options_.profile_from_start) {
+      errors_.emplace_back("Error: --delay and --profile-from-start off exclude one another.");
+    }
     if (!errors_.empty()) fail();
     for (const Option* option : options_.without_effect) {
       if (option->status != Status::replaced || query) continue;
@@ -216,6 +224,14 @@ std::string why_not_in_one_run(const Options& options, std::string_view pm_sampl
            "and --events would measure; ask for them in two runs.";
   }
   return {};
+}
+
+std::string why_not_switched(const Options& options) {
+  const bool measures = options.pm.on || options.pc_sampling.on ||
+                        !options.metrics.requests.empty() || !options.sass.metrics.empty();
+  return measures ? "what is measured or sampled is so from beginning to end; only tracing can be "
+                    "switched"
+                  : "";
 }
 
 Options parse_options(const std::vector<std::string>& words,

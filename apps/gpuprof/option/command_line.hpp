@@ -3,8 +3,10 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,6 +87,9 @@ struct Options {
   record::TraceOptions trace;
   bool profile_from_start = true;
   bool kernel_latency_timestamps = false;
+  // The part of the run that is recorded; absent: all.
+  std::optional<std::chrono::milliseconds> delay, duration;
+  std::uint64_t max_bytes = 0;            // of the file: nothing more is recorded then; 0: no limit
   int timeout_ms = 0;                     // 0: none
   int flush_ms = 0;                       // 0: what the collector takes on its own
   int budget = 0;                         // share of the program's time, 1/10000; 0: no limit
@@ -136,6 +141,9 @@ struct NvprofError {
 // `pm_sampling` is the name of the option that requested PM sampling.
 std::string why_not_in_one_run(const Options& options,
                                std::string_view pm_sampling = "--pm-sampling");
+
+// Why recording cannot begin and end in the middle of a run, as a sentence; empty if it can.
+std::string why_not_switched(const Options& options);
 
 // Parses the words after "gpuprof" with nvprof's grammar: options come first, the first other word
 // is the application, and the rest are its arguments. Throws NvprofError. `presets` is called only

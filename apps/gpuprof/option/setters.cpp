@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <climits>
+#include <cmath>
+#include <utility>
 
 #include "apps/gpuprof/option/given_names.hpp"
 #include "libprof/base/error.hpp"
@@ -29,6 +31,48 @@ Set equals(std::string_view word, bool& (*target)(Options&)) {
   return [=](Options& options, const std::string& value) {
     target(options) = value == word;
     return std::optional<Refusal>();
+  };
+}
+
+std::optional<std::chrono::milliseconds> time_of(std::string_view text) {
+  double factor = 1000;
+  for (const auto& [unit, ms] : {std::pair{"ms", 1.0}, {"min", 60'000.0}, {"s", 1000.0}}) {
+    if (!text.ends_with(unit)) continue;
+    text.remove_suffix(std::string_view(unit).size());
+    factor = ms;
+    break;
+  }
+  const auto value = parse<double>(text);
+  if (!value || !(*value > 0 && *value * factor <= 1e10)) return std::nullopt;
+  return std::chrono::milliseconds(std::llround(*value * factor));
+}
+
+std::optional<std::uint64_t> size_of(std::string_view text) {
+  constexpr double least = 1e6, most = 1e15;
+  double factor = 1;
+  for (const auto& [unit, bytes] : {std::pair{"KB", 1e3},
+                                    {"MB", 1e6},
+                                    {"GB", 1e9},
+                                    {"TB", 1e12},
+                                    {"KiB", 0x1p10},
+                                    {"MiB", 0x1p20},
+                                    {"GiB", 0x1p30}}) {
+    if (!text.ends_with(unit)) continue;
+    text.remove_suffix(std::string_view(unit).size());
+    factor = bytes;
+    break;
+  }
+  const auto value = parse<double>(text);
+  if (!value || !(*value * factor >= least && *value * factor <= most)) return std::nullopt;
+  return static_cast<std::uint64_t>(*value * factor);
+}
+
+Set time(std::optional<std::chrono::milliseconds>& (*target)(Options&)) {
+  return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
+    const auto given = time_of(value);
+    if (!given) return Refusal{.takes = a_time};
+    target(options) = given;
+    return {};
   };
 }
 

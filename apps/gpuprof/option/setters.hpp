@@ -1,6 +1,8 @@
 // Shared by options: how values are parsed and stored.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +39,16 @@ Set flag(void (*set)(Options&));
 
 // For choices: on and off, or one word against the others.
 Set equals(std::string_view word, bool& (*target)(Options&));
+
+// "10s", "500ms", "5min", or seconds. nullopt: it is no such time, or none that makes sense.
+std::optional<std::chrono::milliseconds> time_of(std::string_view text);
+inline constexpr char a_time[] = "a time such as 10s, 500ms or 5min";
+
+// "2GB", "500MiB", or bytes, at least 1 MB.
+std::optional<std::uint64_t> size_of(std::string_view text);
+inline constexpr char a_size[] = "a size such as 2GB or 500MB";
+
+Set time(std::optional<std::chrono::milliseconds>& (*target)(Options&));
 
 // Without a target the number is only checked.
 Set number(int least, int most, int& (*target)(Options&) = nullptr);

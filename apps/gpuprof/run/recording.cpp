@@ -50,7 +50,7 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
   config.set("queries", static_cast<std::int64_t>(selection.queries));
   config.set("allocation_source", static_cast<std::int64_t>(selection.allocation_source));
   config.set("latency_timestamps", static_cast<std::int64_t>(options.kernel_latency_timestamps));
-  config.set("from_start", static_cast<std::int64_t>(options.profile_from_start));
+  config.set("from_start", std::int64_t{options.profile_from_start && !options.delay});
   if (options.flush_ms > 0) config.set("flush_ms", std::int64_t{options.flush_ms});
   if (options.budget > 0) config.set("budget", std::int64_t{options.budget});
   config.set("cupti", cupti);
@@ -85,6 +85,17 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
   if (megabytes > 0) config.set("device_buffer_mb", std::int64_t{megabytes});
   if (most > 0) config.set("device_buffers", std::int64_t{most});
   return config;
+}
+
+record::ControlOptions control_options(const Options& options,
+                                       const record::TraceSelection& selection,
+                                       const record::Say& say) {
+  return {.delay = options.delay,
+          .duration = options.duration,
+          .most_bytes = options.max_bytes,
+          .recorded = selection.groups,
+          .why_not_switched = why_not_switched(options),
+          .note = options.quiet ? nullptr : say};
 }
 
 record::Recorder::Options recorder_options(const Options& options, const std::string& output,

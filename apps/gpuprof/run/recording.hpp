@@ -8,6 +8,7 @@
 
 #include "apps/gpuprof/option/command_line.hpp"
 #include "apps/gpuprof/run/log.hpp"
+#include "libprof/record/control.hpp"
 #include "libprof/record/launch/end_requests.hpp"
 #include "libprof/record/launch/listener.hpp"
 #include "libprof/record/loading_thread.hpp"
@@ -27,6 +28,11 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
 
 // Answers which launches are counted individually, if any are.
 void listen_for_launches(launch::Listener::Options& listening, const Options& options);
+
+// What `gpuprof status` and the like may ask, and the times that the user chose.
+record::ControlOptions control_options(const Options& options,
+                                       const record::TraceSelection& selection,
+                                       const record::Say& say);
 
 record::Recorder::Options recorder_options(const Options& options, const std::string& output,
                                            Log& log, const launch::EndRequests& ends,

@@ -27,6 +27,7 @@ void FrameQueue::push(wire::Frame frame) {
     const std::size_t size = size_of(kept);
     (spill_.empty() ? older_ : newer_).push_back(std::move(kept));
     memory_used_ += size;
+    counts_.accepted_bytes += size;
     pushed_.notify_one();
   };
   const bool fits = memory_used_ + size_of(frame) <= memory_limit_;
@@ -37,6 +38,7 @@ void FrameQueue::push(wire::Frame frame) {
     newer_.pop_front();
   }
   if (newer_.empty() && spill(frame)) {
+    counts_.accepted_bytes += size_of(frame);
     pushed_.notify_one();
     return;
   }

@@ -42,6 +42,7 @@ class FrameQueue {
     std::uint64_t discarded_bytes = 0;
     std::uint64_t discarded_blocks = 0;  // with unknown contents
     std::uint64_t waiting_bytes = 0;     // in memory and on disk
+    std::uint64_t accepted_bytes = 0;    // so far, including those
   };
   Counts counts();
 

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "libprof/base/error.hpp"
-#include "libprof/record/launch/collectors.hpp"
 #include "libprof/record/launch/salvage_process.hpp"
 #include "libprof/record/launch/spare_descriptors.hpp"
 #include "libprof/wire/limits.hpp"
@@ -44,6 +43,12 @@ std::vector<std::string> paths_in(std::string_view candidates) {
     if (line.starts_with('/')) paths.push_back(std::move(line));
   }
   return paths;
+}
+
+wire::Fields trace_request(bool on) {
+  wire::Fields fields;
+  fields.set("trace", on ? "on" : "off");
+  return fields;
 }
 
 // Tells a sampler that there is nothing more to sample.
@@ -322,6 +327,9 @@ void Listener::take(Connection& connection, wire::Frame frame) {
         connection.gave_up |= text && what == std::string_view("error");
       }
       if (options_.attached && fields.find("attached")) options_.attached(connection.stream);
+      if (fields.find("controlled")) {
+        collectors_->answered(connection.stream, fields.integer("controlled"));
+      }
       connection.detached |= fields.find("detached").has_value();
       for (const auto& [name, text] : fields) {
         if (options_.metrics_notice && name.starts_with("metrics_")) {
@@ -360,7 +368,12 @@ void Listener::answer_hello(Connection& connection, wire::Frame& hello) {
   connection.role = said_by.role();
   if (connection.role == wire::Role::target) accounts_.began(connection.process_id);
   const bool sampler = connection.role == wire::Role::sampler;
-  wire::Fields answer = sampler ? options_.sampler_config : options_.config;
+  const std::optional<bool> traces = traces_.load();
+  wire::Fields answer;
+  if (traces) answer.set("from_start", std::int64_t{*traces});  // before that of the config
+  for (const auto& [name, value] : sampler ? options_.sampler_config : options_.config) {
+    answer.set(name, value);
+  }
   if (options_.config_for && !sampler) {
     for (const auto& [name, value] : options_.config_for(connection.stream, fields)) {
       answer.set(name, value);
@@ -368,7 +381,11 @@ void Listener::answer_hello(Connection& connection, wire::Frame& hello) {
   }
   connection.measured = !answer.text("metrics").empty();
   send_config(connection.socket, answer);
-  collectors_->add(connection.stream, connection.socket);
+  collectors_->add(connection.stream, connection.socket, !sampler);
+  // Nobody else tells it what was changed meanwhile.
+  if (const auto now = traces_.load(); now && now != traces) {
+    tell(connection.stream, trace_request(*now));
+  }
   if (sampler && samplers_to_end_.load()) {
     tell(connection.stream, stop_request());
   }
@@ -386,6 +403,12 @@ void Listener::take_question(Connection& connection, const wire::Frame& question
 
 void Listener::tell(std::uint32_t stream, const wire::Fields& fields) {
   collectors_->tell(stream, fields);
+}
+
+Collectors::Asked Listener::ask_targets(std::optional<bool> trace,
+                                        std::chrono::milliseconds patience) {
+  if (trace) traces_.store(trace);
+  return collectors_->ask(trace ? trace_request(*trace) : wire::Fields(), patience);
 }
 
 void Listener::over(std::unique_ptr<Connection> connection) {

@@ -20,12 +20,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "libprof/record/launch/acceptor.hpp"
+#include "libprof/record/launch/collectors.hpp"
 #include "libprof/record/launch/connection.hpp"
 #include "libprof/record/launch/frame_queue.hpp"
 #include "libprof/record/launch/stream_accounts.hpp"
@@ -33,8 +35,6 @@
 #include "libprof/wire/frame.hpp"
 
 namespace gpuprof::launch {
-
-class Collectors;
 
 class Listener {
  public:
@@ -98,6 +98,11 @@ class Listener {
   // waits: a collector that does not read misses it.
   void tell(std::uint32_t stream, const wire::Fields& fields);
 
+  // Asks all targets to trace from now on, or not, and to send what they have; those that connect
+  // later begin in the same way. Without `trace` they only send. Any thread but the listener's;
+  // waits for the answers.
+  Collectors::Asked ask_targets(std::optional<bool> trace, std::chrono::milliseconds patience);
+
   // The last process has ended: tells the samplers to stop, including those that connect later.
   void end_samplers();
 
@@ -131,7 +136,8 @@ class Listener {
   std::atomic<std::size_t> active_{0};
   std::atomic<std::size_t> samplers_{0};
   std::atomic<bool> samplers_to_end_{false};
-  bool samplers_told_ = false;  // used by the thread only
+  std::atomic<std::optional<bool>> traces_{std::nullopt};  // nullopt: as configured
+  bool samplers_told_ = false;                             // used by the thread only
   std::atomic<std::uint64_t> settle_asked_{0};
   std::atomic<std::uint64_t> settled_{0};
   std::atomic<bool> stopping_{false};

@@ -55,8 +55,19 @@ bool is_recorded(const ApiCall& call) {
          wants(call.runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER);
 }
 
+// Calls of the runtime that the thread is in, as far as CUPTI has seen them begin and end.
+thread_local int open_calls = 0;
+
+bool sees(const ApiCall& call) {
+  return wants(CUPTI_ACTIVITY_KIND_RUNTIME) ||
+         cupti().callbacks[CUPTI_CB_DOMAIN_RUNTIME_API][call.cbid].load();
+}
+
 void on_enter(ApiCall& call) {
-  if (!call.nested) {
+  if (call.runtime && sees(call)) ++open_calls;
+  // As CUPTI 13.0: if it did not see the end of a call, it takes one inside of a later call for a
+  // call of its own.
+  if (!call.nested || open_calls > 1) {
     // 0 is no correlation id.
     do {
       call.correlation = cupti().next_correlation.fetch_add(1);
@@ -106,6 +117,7 @@ void on_exit(ApiCall& call, std::uint32_t result) {
   const bool by_client = client_records(call);
   call_back_api(call, CUPTI_API_EXIT, &result);
   if (by_client) note_in_ledger(kind);
+  if (call.runtime && sees(call) && open_calls > 0) --open_calls;
   if (client_records_wait(call)) note_in_ledger(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
   if (!call.recorded) return;
   write_external_ids(call.correlation);

@@ -1,0 +1,71 @@
+// What a run is asked for while it goes on: by other gpuprof processes (launch/control_socket.hpp),
+// and by the clock.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "libprof/record/launch/control_socket.hpp"
+#include "libprof/record/launch/listener.hpp"
+#include "libprof/record/loading_thread.hpp"
+#include "libprof/wire/codec.hpp"
+
+namespace gpuprof::record {
+
+struct ControlOptions {
+  // From the beginning of the run: nothing is recorded before `delay`, and nothing from `duration`
+  // after that on.
+  std::optional<std::chrono::milliseconds> delay, duration;
+  std::uint64_t most_bytes = 0;  // of the files: nothing more is recorded then; 0: no limit
+  std::string recorded;          // groups of --trace, for `status`
+  // Why tracing cannot be switched; empty: it can.
+  std::string why_not_switched;
+  Say note = {};  // what happens at these times; may be empty
+};
+
+// Has a thread of its own, "control", which alone switches tracing. It asks the collectors, waits
+// for their answers, and answers its callers one after the other.
+class Control {
+ public:
+  // The other parts must outlive it. If no socket is possible, `say` reports that, and the rest
+  // works.
+  Control(ControlOptions options, launch::Listener& listener, LoadingThread& loading,
+          const Say& say);
+  ~Control();
+  Control(const Control&) = delete;
+  Control& operator=(const Control&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void run();
+  void look_at_the_clock();
+  void look_at_the_size();
+  int patience_ms() const;
+  wire::Fields answer(const wire::Fields& request);
+  bool is_meant(const wire::Fields& request);
+  wire::Fields status();
+  // Makes everything recorded so far readable. Adds what was not possible to `answer`.
+  void flush(wire::Fields& answer, launch::Collectors::Asked asked);
+  launch::Collectors::Asked trace(bool on);
+  void note(const char* text) const;
+  // Of the files with their logs.
+  std::uint64_t bytes();
+
+  const ControlOptions options_;
+  launch::Listener& listener_;
+  LoadingThread& loading_;
+  std::optional<launch::ControlSocket> socket_;
+  // The thread's.
+  bool traces_ = true;
+  Clock::time_point since_;  // it has been so
+  std::optional<Clock::time_point> begins_, ends_;
+  int stop_ = -1;
+  std::thread thread_;
+};
+
+}  // namespace gpuprof::record

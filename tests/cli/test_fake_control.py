@@ -1,0 +1,176 @@
+"""Recordings that are asked and controlled while they go on: gpuprof start, stop, status, flush and
+snapshot, --delay, --duration, --max-size."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import unittest
+
+from builds import asan, load_tests  # noqa: F401
+from fake_run import GPUPROF, PATIENCE, FakeTest
+
+CANNOT_FIND = 13
+KERNELS = "SELECT count(*) FROM kernels WHERE name = 'counted'"
+
+
+class ControlTest(FakeTest):
+    def run_obeys(self, *options, output=True, **environment):
+        """A recorded program that does what it is told to."""
+        process = subprocess.Popen(
+            self.command(["obeys"], options, output), text=True, cwd=self.folder,
+            env=self.environment({"TMPDIR": self.folder, **environment}), start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+        self.addCleanup(self.end, process)
+        self.addCleanup(process.stdin.close)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def tell(self, target, command):
+        target.stdin.write(command + "\n")
+        target.stdin.flush()
+        self.assertEqual(target.stdout.readline(), "done\n")
+
+    def leave(self, target):
+        """Ends the program. What gpuprof said."""
+        self.tell(target, "exit")
+        _, said = target.communicate(timeout=PATIENCE)
+        self.assertEqual(target.returncode, 7, said)
+        return said
+
+    def control(self, *words):
+        return subprocess.run([GPUPROF, *map(str, words)], text=True, capture_output=True,
+                              cwd=self.folder, timeout=PATIENCE, check=False)  # fmt: skip
+
+    def ask(self, *words):
+        ran = self.control(*words)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return ran.stdout
+
+    def when_found(self, whom):
+        """The first commit of the run makes its file known."""
+        self.wait_for(lambda: self.control("status", whom).returncode == 0)
+
+    def status(self, whom):
+        return json.loads(self.ask("status", whom, "--json"))
+
+
+class Control(ControlTest):
+    def test_by_hand(self):
+        target = self.run_obeys()
+        file = self.output.name
+        self.when_found(file)
+        self.tell(target, "launch 5")
+        self.assertRegex(self.ask("flush", file), r"gpuprof: \d+ records in /.*/run.sqlite\n")
+        database = self.database(integrity=False)
+        self.assertEqual(database.one(KERNELS), 5)
+        status = self.status(target.pid)
+        self.assertEqual(status["state"], "records")
+        self.assertEqual(status["files"], [str(self.output.resolve())])
+        self.assertEqual((len(status["processes"]), status["missing"]), (1, 0))
+
+        of_the_program = status["processes"][0]
+        self.assertIn("stopped; ", self.ask("stop", of_the_program))
+        self.assertEqual(self.status(file)["state"], "stopped")
+        self.tell(target, "launch 70")
+        self.assertIn("recording; so far ", self.ask("start", file))
+        self.tell(target, "launch 11")
+        self.assertRegex(
+            self.ask("status", file), r"state +recording for [\d.]+\w+\n(.+\n)+losses +none\n"
+        )
+
+        self.ask("snapshot", file, "-o", "snapshot.sqlite", "-q")
+        snapshot = self.database(self.folder / "snapshot.sqlite")
+        self.assertEqual(snapshot.one(KERNELS), 16)
+        self.tell(target, "launch 100")
+        self.assertEqual(snapshot.one(KERNELS), 16)
+        self.leave(target)
+        database = self.database()
+        self.assertEqual(database.one(KERNELS), 116)
+        self.assertEqual(database.losses(), {})
+        # CUPTI has seen each call end: none is taken for two later.
+        self.assert_correlated(database)
+
+    def test_without_a_file(self):
+        """The processes alone are names then."""
+        target = self.run_obeys(output=False)
+        self.when_found(target.pid)
+        self.ask("stop", target.pid)
+        self.leave(target)
+
+    def test_at_times(self):
+        """The word of the user counts, whatever time was chosen."""
+        target = self.run_obeys("--delay", "1000s", "--duration", "1000s")
+        self.when_found(target.pid)
+        self.assertEqual(self.status(target.pid)["state"], "waits")
+        self.tell(target, "launch 5")
+        self.ask("start", target.pid)
+        self.tell(target, "launch 7")
+        self.ask("stop", target.pid)
+        self.tell(target, "launch 9")
+        self.leave(target)
+        self.assertEqual(self.database().one(KERNELS), 7)
+
+    def test_a_part_of_the_time(self):
+        target = self.run_obeys("--delay", "300ms", "--duration", "300ms")
+        self.tell(target, "begin")
+        self.assertIn("the time to record is over", target.stderr.readline())
+        self.tell(target, "launch 9")
+        self.tell(target, "end")
+        self.leave(target)
+        database = self.database()
+        self.assertGreater(database.one("SELECT count(*) FROM kernels"), 0)
+        self.assertEqual(database.one(KERNELS), 0)
+        span = database.one("SELECT max(end) - min(start) FROM kernels")
+        self.assertLess(span, 300e6 if not os.environ.get("GPUPROF_SANITIZE") else 3e9)
+
+    def test_up_to_a_size(self):
+        target = self.run_obeys("--max-size", "1MB")
+        self.tell(target, "begin")
+        self.assertIn("--max-size", target.stderr.readline())
+        self.tell(target, "launch 9")
+        self.tell(target, "end")
+        self.leave(target)
+        self.assertEqual(self.database().one(KERNELS), 0)
+
+    def test_what_cannot_be(self):
+        ran = self.control("status", "nothing.sqlite")
+        self.assertEqual(ran.returncode, CANNOT_FIND)
+        self.assertIn("no gpuprof of yours records into nothing.sqlite", ran.stderr)
+        self.assertEqual(self.control("stop", os.getpid()).returncode, CANNOT_FIND)
+        for words in (["--delay", "soon"], ["--max-size", "7"], ["--delay", "1s", "--pc-sampling"],
+                      ["--delay", "1s", "--profile-from-start", "off"]):  # fmt: skip
+            with self.subTest(words=words):
+                self.assertEqual(self.control(*words, "true").returncode, 5)
+
+
+class Socket(ControlTest):
+    @asan
+    def test_strangers(self):
+        """Nobody else can open it, and what makes no sense is not answered."""
+        target = self.run_obeys()
+        (path,) = self.folder.glob("gpuprof-*/control")
+        self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+        self.assertEqual(path.parent.stat().st_mode & 0o777, 0o700)
+        requests = [b"", b"\0", b"\xff" * 9, os.urandom(4000), b"\xff\xff\xff\x7f" * 9000,
+                    b"\1\0\0\0\2\0\0\0do\3\0\0\0xyz", b"\1\0\0\0\2\0\0\0do\xff\0\0\0x"]  # fmt: skip
+        for request in requests:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as stranger:
+                stranger.connect(str(path))
+                stranger.settimeout(PATIENCE)
+                if request:
+                    stranger.send(request)
+                else:
+                    stranger.shutdown(socket.SHUT_WR)
+                answer = stranger.recv(1 << 16)
+                self.assertTrue(not answer or b"does not know xyz" in answer or len(answer) < 9)
+        self.when_found(target.pid)
+        os.kill(target.pid, signal.SIGKILL)
+        self.assertEqual(self.control("status", target.pid).returncode, CANNOT_FIND)
+        self.assertTrue(pathlib.Path(path).exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
