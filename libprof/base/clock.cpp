@@ -24,6 +24,16 @@ std::int64_t processor_ticks() {
 #endif
 }
 
+std::int64_t processor_ticks_per_second() {
+#if defined(__aarch64__)
+  std::int64_t frequency = 0;
+  asm volatile("mrs %0, cntfrq_el0" : "=r"(frequency));
+  return frequency;
+#else
+  return 0;
+#endif
+}
+
 std::int64_t realtime_error_ns() {
   timex state{};  // queries only
   if (adjtimex(&state) < 0 || (state.status & STA_UNSYNC)) return 0;

@@ -22,8 +22,18 @@ namespace {
 std::atomic<NvtxRecords*> records_of_process{nullptr};
 std::atomic<NvtxHandles*> handles_of_process{nullptr};
 
-NvtxRecords& records() { return *records_of_process.load(std::memory_order_relaxed); }
-NvtxHandles& handles() { return *handles_of_process.load(std::memory_order_relaxed); }
+// Arm's processors may show another thread NVTX's new function before what was stored earlier, for
+// some nanoseconds.
+template <class T>
+T& stored(const std::atomic<T*>& place) {
+  T* there = nullptr;
+  while (!(there = place.load(std::memory_order_acquire))) {
+  }
+  return *there;
+}
+
+NvtxRecords& records() { return stored(records_of_process); }
+NvtxHandles& handles() { return stored(handles_of_process); }
 
 // NVTX's handles are pointers to what the collector keeps.
 NvtxDomain& domain_of(nvtxDomainHandle_t handle) {

@@ -22,12 +22,19 @@ constexpr double horizon = 100e6;
 // ns. A clock that is further off was set; one that is this far off several times has another pace.
 constexpr std::int64_t most_error = 1'000'000, much_error = 1000;
 constexpr int most_wrong = 3;
-// ticks: a reading that takes longer was interrupted.
-constexpr std::uint64_t longest_reading = 2000;
-constexpr std::int64_t longest_line = std::int64_t{1} << 31;
+// A tick of more ns is too long for a clock.
+constexpr double longest_tick = 128;
+// ns. A line goes on for this long after it was last corrected.
+constexpr std::int64_t longest_line = 800'000'000;
 
 std::uint64_t time_of_day() { return static_cast<std::uint64_t>(clock_ns(CLOCK_REALTIME)); }
 std::uint64_t ticks() { return static_cast<std::uint64_t>(processor_ticks()); }
+
+// ticks: a reading that takes longer was interrupted. Half a microsecond to a whole one.
+std::uint64_t longest_reading() {
+  static const auto by_second = static_cast<std::uint64_t>(processor_ticks_per_second());
+  return by_second == 0 ? 2000 : by_second / 1'000'000;
+}
 
 std::string first_line(const char* path) {
   const std::string text = file_text(path);
@@ -37,15 +44,15 @@ std::string first_line(const char* path) {
 // Whether the counter has one pace, in all processors, also while they sleep. The kernel compares
 // them, and uses another clock where they differ.
 bool ticks_are_steady() {
+  const std::string name =
+      first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned invariant = 1 << 8;
   if (__get_cpuid(0x80000007, &a, &b, &c, &d) == 0 || !(d & invariant)) return false;
-  const std::string name =
-      first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   return name == "tsc" || name == "kvm-clock" || name == "hyperv_clocksource_tsc_page";
 #else
-  return false;
+  return name == "arch_sys_counter";  // Arm's has one pace by definition
 #endif
 }
 
@@ -72,7 +79,7 @@ void TickClock::correct() {
     const Reading next = read_both();
     if (next.width < best.width) best = next;
   }
-  if (best.width <= longest_reading) correct(best);
+  if (best.width <= longest_reading()) correct(best);
 }
 
 void TickClock::correct(const Reading& reading) {
@@ -102,7 +109,7 @@ void TickClock::start_over(const Reading& reading) {
 }
 
 std::uint64_t TickClock::as_rate(double rate) {
-  return rate > 0 && rate < one ? static_cast<std::uint64_t>(std::llround(rate)) : 0;
+  return rate > 0 && rate < longest_tick * one ? static_cast<std::uint64_t>(std::llround(rate)) : 0;
 }
 
 // Readers use the other of the two lines meanwhile. One that sees a part of this line also sees
@@ -126,8 +133,11 @@ std::uint64_t TickClock::at(std::uint64_t ticks) const {
       static_cast<std::int64_t>(ticks - line.origin.load(std::memory_order_acquire));
   // A thread that was interrupted for long may have read half of a newer line.
   const bool whole = version_.load(std::memory_order_relaxed) == version;
-  if (!whole || elapsed >= longest_line || elapsed <= -longest_line) return 0;
-  return from + static_cast<std::uint64_t>(elapsed * rate >> 32);
+  std::int64_t product = 0;
+  if (!whole || __builtin_mul_overflow(elapsed, rate, &product)) return 0;
+  const std::int64_t passed = product >> 32;
+  if (passed >= longest_line || passed <= -longest_line) return 0;
+  return from + static_cast<std::uint64_t>(passed);
 }
 
 std::uint64_t TickClock::now() const {

@@ -37,7 +37,7 @@ class TickClock {
   struct Line {
     std::uint64_t origin = 0;
     std::uint64_t from = 0;
-    std::uint64_t rate = 0;  // 0: there is no line
+    std::uint64_t rate = 0;  // below 2^39; 0: there is no line
   };
 
   void start_over(const Reading& reading);

@@ -7,10 +7,10 @@ using namespace gpuprof::collect;
 
 namespace {
 
-// A counter of 2.6 GHz and a clock whose pace differs by `ppm`, both since long ago.
+// A counter, of 2.6 GHz, and a clock whose pace differs by `ppm`, both since long ago.
 struct Machine {
   std::uint64_t ticks_at(double ns) const {
-    return 1'000'000'000'000 + static_cast<std::uint64_t>(2.6 * ns);
+    return 1'000'000'000'000 + static_cast<std::uint64_t>(per_ns * ns);
   }
   std::uint64_t time_at(double ns) const {
     return 1'700'000'000'000'000'000 +
@@ -20,6 +20,7 @@ struct Machine {
     return {ticks_at(ns), time_at(ns) + static_cast<std::uint64_t>(noise(random)), 100};
   }
 
+  double per_ns = 2.6;
   double ppm = 0;
   std::int64_t set_by = 0;
   std::mt19937 random{7};
@@ -76,6 +77,25 @@ TEST_CASE("a line that nobody corrects ends") {
   // It begins anew.
   for (int at = 1000; at <= 1050; at += 25) clock.correct(machine.read(at * ms));
   CHECK(clock.at(machine.ticks_at(1060 * ms)) != 0);
+}
+
+TEST_CASE("Arm's counters, of 1 GHz and of 25 MHz, are clocks") {
+  for (const double per_ns : {1.0, 0.025}) {
+    TickClock clock;
+    Machine machine;
+    machine.per_ns = per_ns;
+    machine.ppm = 40;
+    for (int at = 0; at <= 1000; at += 25) clock.correct(machine.read(at * ms));
+    std::int64_t worst = 0;
+    for (double ns = 1000 * ms; ns < 1025 * ms; ns += 7e4) {
+      const auto time = static_cast<std::int64_t>(clock.at(machine.ticks_at(ns)));
+      worst = std::max(worst, std::abs(time - static_cast<std::int64_t>(machine.time_at(ns))));
+    }
+    CHECK(worst <= 200);
+    // It ends as others do.
+    CHECK(clock.at(machine.ticks_at(1700 * ms)) != 0);
+    CHECK(clock.at(machine.ticks_at(1900 * ms)) == 0);
+  }
 }
 
 TEST_CASE("counters that are too slow are no clock") {

@@ -201,13 +201,9 @@ class Replay {
     if (schedule_.to && end > *schedule_.to) {
       extent.until_the_end = true;
       end = *schedule_.to;
-      const auto part = static_cast<long double>(end - work.begin) /
-                        static_cast<long double>(work.end - work.begin);
-      now = begins_[number] +
-            static_cast<std::int64_t>(part * static_cast<long double>(now - begins_[number]));
-      if (ends_[number] - begins_[number] == work.end - work.begin) {
-        now = begins_[number] + end - work.begin;  // not rounded
-      }
+      using Wide = __int128;
+      const Wide part = Wide{now - begins_[number]} * (end - work.begin) / (work.end - work.begin);
+      now = begins_[number] + static_cast<std::int64_t>(part);
     }
     extent.last_end = std::max(extent.last_end, end);
     extent.now_end = std::max(extent.now_end, now);
