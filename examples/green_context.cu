@@ -1,10 +1,12 @@
 // A kernel that runs on some of the GPU's multiprocessors, in a green context.
 //
-//   green_context [launches] [multiprocessors]
+//   green_context [launches] [multiprocessors] [rounds]
 //
-// Prints "ok" and exits with 0 if all launches ran. Defaults: 3 launches, 16 multiprocessors. With
-// a driver that lacks green contexts (CUDA 12.5 has everything needed) it says so and exits with
-// 77.
+// If rounds are given, a kernel of known work follows, in the whole GPU, in that green context and
+// in a second one that has the other multiprocessors: 2,112 blocks of 256 threads, each of which
+// multiplies and adds that number of times. Prints "ok" and exits with 0 if all launches ran.
+// Defaults: 3 launches, 16 multiprocessors, no rounds. With a driver that lacks green contexts
+// (CUDA 12.5 has everything needed) it says so and exits with 77.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -16,6 +18,12 @@
 namespace {
 
 __global__ void count_up(int* counter) { atomicAdd(counter, 1); }
+
+__global__ void known_work(int rounds, float* out) {
+  float value = threadIdx.x;
+  for (int i = 0; i < rounds; ++i) value = fmaf(value, 0.5f, 1.0f);
+  if (value < 0) *out = value;  // never
+}
 
 // The driver is not linked: its functions are looked up through the runtime.
 template <class Function>
@@ -44,6 +52,7 @@ Function* find(const char* name, unsigned since = 12040) {
 int main(int argc, char** argv) {
   const int launches = argc > 1 ? std::atoi(argv[1]) : 3;
   const unsigned multiprocessors = argc > 2 ? std::atoi(argv[2]) : 16;
+  const int rounds = argc > 3 ? std::atoi(argv[3]) : 0;
   int* counter;
   CHECK(cudaMalloc(&counter, sizeof *counter));
   CHECK(cudaMemset(counter, 0, sizeof *counter));
@@ -68,6 +77,20 @@ int main(int argc, char** argv) {
 
   for (int i = 0; i < launches; ++i) count_up<<<1, 1, 0, stream>>>(counter);
   CHECK(cudaStreamSynchronize(stream));
+  if (rounds > 0) {
+    CUdevResourceDesc other_description;
+    CUgreenCtx other;
+    CUstream other_stream;
+    DRIVER(describe(&other_description, &rest, 1));
+    DRIVER(create(&other, other_description, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+    DRIVER(make_stream(&other_stream, other, CU_STREAM_NON_BLOCKING, 0));
+    for (const CUstream where : {CUstream{}, stream, other_stream}) {
+      known_work<<<2112, 256, 0, where>>>(rounds, nullptr);
+      CHECK(cudaStreamSynchronize(where));
+    }
+    CHECK(cudaStreamDestroy(other_stream));
+    DRIVER(destroy(other));
+  }
   int counted = 0;
   CHECK(cudaMemcpy(&counted, counter, sizeof counted, cudaMemcpyDeviceToHost));
   CHECK(cudaStreamDestroy(stream));

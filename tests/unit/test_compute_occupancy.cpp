@@ -1,5 +1,6 @@
 // Occupancy against CUDA's own calculator, which is a header of the toolkit, for chips and shapes
 // of all kinds.
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <random>
@@ -42,8 +43,10 @@ struct Chip {
 constexpr Chip chips[] = {
     {7, 0, 64, 96 * kib, 96 * kib},    {7, 5, 32, 64 * kib, 64 * kib},
     {8, 0, 64, 164 * kib, 163 * kib},  {8, 6, 48, 100 * kib, 99 * kib},
-    {8, 9, 48, 100 * kib, 99 * kib},   {9, 0, 64, 228 * kib, 227 * kib},
-    {10, 0, 64, 228 * kib, 227 * kib}, {12, 0, 48, 100 * kib, 99 * kib},
+    {8, 7, 48, 164 * kib, 163 * kib},  {8, 9, 48, 100 * kib, 99 * kib},
+    {9, 0, 64, 228 * kib, 227 * kib},  {10, 0, 64, 228 * kib, 227 * kib},
+    {10, 3, 64, 228 * kib, 227 * kib}, {11, 0, 48, 228 * kib, 227 * kib},
+    {12, 0, 48, 100 * kib, 99 * kib},  {12, 1, 48, 100 * kib, 99 * kib},
 };
 #endif
 
@@ -78,6 +81,45 @@ TEST_CASE("occupancy: launches of an H200 whose answers are known") {
   CHECK(small->limits == Occupancy::blocks);
   // Whole waves leave nothing empty.
   CHECK(occupancy(h200, {.blocks = 2 * 132 * 2, .threads_per_block = 1024})->tail_share == 0);
+}
+
+// Limits as the CUDA programming guide has them, blocks counted by hand; no calculator is involved.
+TEST_CASE("occupancy: blocks on each compute capability from 7.5 to 12.1") {
+  struct Row {
+    std::int64_t major, minor, warps, blocks, shared_kib;
+    std::array<std::int64_t, 5> fit;  // for each of `shapes`
+  };
+  constexpr LaunchShape shapes[] = {
+      {.blocks = 1, .threads_per_block = 256, .registers_per_thread = 32},
+      {.blocks = 1, .threads_per_block = 128, .registers_per_thread = 128},
+      {.blocks = 1, .threads_per_block = 32, .registers_per_thread = 16},
+      {.blocks = 1, .threads_per_block = 1024, .registers_per_thread = 64},
+      {.blocks = 1, .threads_per_block = 256, .shared_memory_per_block = 48 * kib},
+  };
+  constexpr Row rows[] = {
+      {7, 5, 32, 16, 64, {4, 4, 16, 1, 1}},   {8, 0, 64, 32, 164, {8, 4, 32, 1, 3}},
+      {8, 6, 48, 16, 100, {6, 4, 16, 1, 2}},  {8, 7, 48, 16, 164, {6, 4, 16, 1, 3}},
+      {8, 9, 48, 24, 100, {6, 4, 24, 1, 2}},  {9, 0, 64, 32, 228, {8, 4, 32, 1, 4}},
+      {10, 0, 64, 32, 228, {8, 4, 32, 1, 4}}, {10, 3, 64, 32, 228, {8, 4, 32, 1, 4}},
+      {11, 0, 48, 24, 228, {6, 4, 24, 1, 4}}, {12, 0, 48, 24, 100, {6, 4, 24, 1, 2}},
+      {12, 1, 48, 24, 100, {6, 4, 24, 1, 2}},
+  };
+  for (const Row& row : rows) {
+    const DeviceLimits device{.compute_major = row.major,
+                              .compute_minor = row.minor,
+                              .multiprocessors = 10,
+                              .warps = row.warps,
+                              .blocks = row.blocks,
+                              .registers = 65536,
+                              .shared_memory = row.shared_kib * kib,
+                              .registers_per_block = 65536,
+                              .reserved_shared_memory_per_block = row.major >= 8 ? 1024 : 0};
+    for (std::size_t i = 0; i < row.fit.size(); ++i) {
+      CAPTURE(row.major, row.minor, i);
+      const auto found = occupancy(device, shapes[i]);
+      CHECK((found ? found->blocks_per_multiprocessor : 0) == row.fit[i]);
+    }
+  }
 }
 
 TEST_CASE("occupancy: what is not known or cannot run has none") {
