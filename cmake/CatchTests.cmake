@@ -1,8 +1,8 @@
 # Catch2, version 2 (Debian 12, Ubuntu 22.04) or 3; tests include <catch2/catch.hpp> with both.
 # main() is compiled once. The portable build has no tests in C++: no part of them ships, and the gate
-# runs all of them with ASan.
+# runs all of them with ASan. That for another processor has them, as nothing else runs them there.
 
-if(NOT GPUPROF_PORTABLE)
+if(NOT GPUPROF_PORTABLE OR GPUPROF_FOREIGN)
   gpuprof_find_header(GPUPROF_CATCH2_HEADER catch2/catch.hpp)
   if(GPUPROF_CATCH2_HEADER)
     file(CONFIGURE OUTPUT ${GPUPROF_GENERATED}/catch_main.cpp
@@ -28,6 +28,14 @@ if(NOT GPUPROF_PORTABLE)
     target_link_libraries(gpuprof_catch INTERFACE Catch2::Catch2WithMain)
     set(GPUPROF_CATCH2_OPTIONS)  # version 3 fails on its own if no test matches
   endif()
+endif()
+
+# Seconds.
+set(GPUPROF_CATCH_TIMEOUT 600)
+set(GPUPROF_PYTHON_TIMEOUT 900)
+if(GPUPROF_FOREIGN)  # emulated
+  set(GPUPROF_CATCH_TIMEOUT 3600)
+  set(GPUPROF_PYTHON_TIMEOUT 3600)
 endif()
 
 # Long tests run first, so that no processor is idle at the end. A file that takes much longer than
@@ -71,10 +79,25 @@ function(gpuprof_merge_tests out folder)
   set(${out} ${_merged} PARENT_SCOPE)
 endfunction()
 
+# What tests/emulated/exceptions.txt says of a test in the build for another processor: no, python, or nothing.
+function(gpuprof_exception name out)
+  set(_how "")
+  if(GPUPROF_FOREIGN)
+    set(_list ${PROJECT_SOURCE_DIR}/tests/emulated/exceptions.txt)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_list})
+    string(REPLACE "." "\\." _pattern ${name})
+    file(STRINGS ${_list} _line REGEX "^${_pattern} ")
+    if(_line MATCHES "^[^ ]+ +([a-z]+) ")
+      set(_how ${CMAKE_MATCH_1})
+    endif()
+  endif()
+  set(${out} "${_how}" PARENT_SCOPE)
+endfunction()
+
 # Builds tests/<folder>/*.cpp into test_<folder>. The test cases of a file are one test, because
 # starting the program for each case takes longer than most cases.
 function(gpuprof_catch_tests folder)
-  if(GPUPROF_PORTABLE)
+  if(GPUPROF_PORTABLE AND NOT GPUPROF_FOREIGN)
     return()
   endif()
   file(GLOB _sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
@@ -119,8 +142,12 @@ function(gpuprof_catch_tests folder)
     gpuprof_test_cost(${_source} 1 _cost)
     set(_name ${GPUPROF_TEST_PREFIX}${folder}.${_stem})
     add_test(NAME ${_name} COMMAND ${_target} --filenames-as-tags ${GPUPROF_CATCH2_OPTIONS} ${_chosen})
-    set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT 600 COST ${_cost}
+    set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT ${GPUPROF_CATCH_TIMEOUT} COST ${_cost}
                          ENVIRONMENT "${GPUPROF_TEST_ENVIRONMENT}")
+    gpuprof_exception(${_name} _how)
+    if(_how STREQUAL "no")
+      set_tests_properties(${_name} PROPERTIES DISABLED TRUE)
+    endif()
   endforeach()
 endfunction()
 
@@ -152,10 +179,20 @@ function(gpuprof_python_tests folder)
       continue()
     endif()
     set(_name ${GPUPROF_TEST_PREFIX}${folder}.${_stem})
-    add_test(NAME ${_name} COMMAND ${GPUPROF_PYTHON} ${_file}
-             WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+    gpuprof_exception(${_name} _how)
+    set(_command ${GPUPROF_PYTHON})
+    if(_how STREQUAL "python")
+      set(_command ${GPUPROF_FOREIGN}/root/usr/bin/python3)
+    endif()
+    if(GPUPROF_FOREIGN)
+      list(APPEND _command ${PROJECT_SOURCE_DIR}/tests/emulated/run_file.py)
+    endif()
+    add_test(NAME ${_name} COMMAND ${_command} ${_file} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+    if(_how STREQUAL "no")
+      set_tests_properties(${_name} PROPERTIES DISABLED TRUE)
+    endif()
     gpuprof_test_cost(${_file} 10 _cost)
-    set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT 900 COST ${_cost}
+    set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT ${GPUPROF_PYTHON_TIMEOUT} COST ${_cost}
                          ENVIRONMENT "${GPUPROF_PYTHON_TEST_ENVIRONMENT}" SKIP_RETURN_CODE 77)
   endforeach()
 endfunction()

@@ -1,5 +1,5 @@
 # Output of cpack (scripts/package): gpuprof-VERSION-linux-x86_64.tar.gz and
-# gpuprof_VERSION_amd64.deb. Neither has CUPTI, because of its licence: CUPTI is the component
+# gpuprof_VERSION_amd64.deb, or those of aarch64 and arm64. Neither has CUPTI, because of its licence: CUPTI is the component
 # cupti, which `cmake --install` installs.
 
 set(CPACK_GENERATOR TGZ DEB)
@@ -24,6 +24,9 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER ${CPACK_PACKAGE_VENDOR})
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+if(GPUPROF_FOREIGN)
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+endif()
 # Only glibc is needed. Its version is known for a portable build, from scripts/check_portable.
 find_program(GPUPROF_SHLIBDEPS dpkg-shlibdeps)
 mark_as_advanced(GPUPROF_SHLIBDEPS)

@@ -1,7 +1,8 @@
 // What the kernel puts onto a thread's stack when it delivers a signal on x86-64, and takes from
-// there when the handler returns.
+// there when the handler returns. Elsewhere there is nothing here.
 #pragma once
 
+#if defined(__x86_64__)
 #include <sys/user.h>
 
 #include <cstddef>
@@ -38,3 +39,4 @@ SignalFrame make_signal_frame(const ThreadState& thread, std::uint64_t signal_re
                               std::string_view text);
 
 }  // namespace gpuprof::attach
+#endif

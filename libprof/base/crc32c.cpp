@@ -5,6 +5,8 @@
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
+#elif defined(__ARM_FEATURE_CRC32)
+#include <arm_acle.h>
 #endif
 
 namespace gpuprof {
@@ -111,6 +113,14 @@ __attribute__((target("sse4.2,crc32"))) std::uint32_t by_instruction(std::uint32
   return last;
 }
 
+#elif defined(__ARM_FEATURE_CRC32)
+
+std::uint32_t by_instruction(std::uint32_t sum, const std::byte* bytes, std::size_t count) {
+  for (; count >= 8; bytes += 8, count -= 8) sum = __crc32cd(sum, word(bytes));
+  for (; count > 0; ++bytes, --count) sum = __crc32cb(sum, std::to_integer<std::uint8_t>(*bytes));
+  return sum;
+}
+
 #endif
 
 }  // namespace
@@ -118,6 +128,10 @@ __attribute__((target("sse4.2,crc32"))) std::uint32_t by_instruction(std::uint32
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
 #if defined(__x86_64__)
   static const bool has_instruction = __builtin_cpu_supports("sse4.2");
+#elif defined(__ARM_FEATURE_CRC32)
+  constexpr bool has_instruction = true;  // the compiler may use it everywhere
+#endif
+#if defined(__x86_64__) || defined(__ARM_FEATURE_CRC32)
   if (has_instruction) return ~by_instruction(~before, bytes.data(), bytes.size());
 #endif
   return ~by_tables(~before, bytes.data(), bytes.size());

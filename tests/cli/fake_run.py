@@ -26,7 +26,7 @@ CUPTI = FAKE / "libcupti.so.13"
 BARE_CUPTI = FAKE / "bare" / "libcupti.so.12"
 SANITIZED = bool(os.environ.get("GPUPROF_SANITIZE"))
 # A test fails because of errors, never because the machine stalls for a while.
-PATIENCE = 300 if SANITIZED else 120
+PATIENCE = 300 if SANITIZED or os.environ.get("GPUPROF_EMULATED") else 120
 # Messages of gpuprof if something takes long.
 SLOW_NOTICES = (
     "the program has ended; waiting for its process",

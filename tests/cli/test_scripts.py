@@ -125,11 +125,11 @@ class Scripts(unittest.TestCase):
     def test_options_are_found(self):
         """In each way that scripts parse them."""
         self.assertEqual(self.options["gate"], set())
-        self.assertEqual(self.options["package"], {"--build", "--output"})
+        self.assertEqual(self.options["package"], {"--arch", "--build", "--output"})
         self.assertEqual(self.options["check_includes"], {"--write"})
         self.assertEqual(self.options["lint"], {"--all"})
         self.assertEqual(self.options["check_includes"], {"--write"})
-        self.assertEqual(self.options["wheel"], {"--tree", "--output"})
+        self.assertEqual(self.options["wheel"], {"--arch", "--tree", "--output"})
         self.assertGreaterEqual(self.options["fuzz"], {"--gate", "--report"})
 
     def test_each_describes_itself(self):

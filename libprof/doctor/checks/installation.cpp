@@ -120,7 +120,13 @@ Findings examine_installation(const System& system) {
     return cannot(mount.folder + " is mounted noexec, so no program can load the collector from it",
                   {"sudo mount -o remount,exec " + shell_word(mount.folder)});
   }
-  return ok(folder);
+  Findings whole = ok(folder);
+#if defined(__aarch64__)
+  whole.push_back({Answer::unknown,
+                   "gpuprof for Arm was built and tested under emulation, not on a real Grace",
+                   {}});
+#endif
+  return whole;
 }
 
 // About the first gpuprof on PATH.
