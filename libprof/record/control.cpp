@@ -1,13 +1,19 @@
 #include "libprof/record/control.hpp"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -23,12 +29,18 @@ using std::chrono::milliseconds;
 constexpr milliseconds collector_patience{5000};
 constexpr milliseconds commit_patience{60'000};
 constexpr milliseconds between_sizes{500};
+constexpr milliseconds copy_patience{3'600'000};
 
 wire::Fields refused(std::string_view why, std::string_view hint = {}) {
   wire::Fields fields;
   fields.set("error", why);
   fields.set("hint", hint);
   return fields;
+}
+
+// The number of records in the files.
+std::int64_t kept(const store::LoadTotals& totals) {
+  return static_cast<std::int64_t>(totals.records - std::min(totals.records, totals.let_go));
 }
 
 }  // namespace
@@ -45,6 +57,12 @@ Control::Control(ControlOptions options, launch::Listener& listener, LoadingThre
   if (options_.delay) begins_ = begin;
   if (options_.duration) ends_ = begin + *options_.duration;
   traces_ = !options_.delay;
+  if (options_.copies_on_signal) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR2);
+    signal_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
   try {
     socket_.emplace(folder_of(listener.socket_path()));
   } catch (const Error& error) {
@@ -58,16 +76,21 @@ Control::~Control() {
   [[maybe_unused]] const ssize_t written = write(stop_, &one, sizeof one);
   thread_.join();
   close(stop_);
+  if (signal_ >= 0) close(signal_);
 }
 
 void Control::run() {
   while (true) {
-    pollfd waiting[] = {{stop_, POLLIN, 0}, {socket_ ? socket_->descriptor() : -1, POLLIN, 0}};
-    if (poll(waiting, 2, patience_ms()) < 0 && errno != EINTR) return;
+    pollfd waiting[] = {{stop_, POLLIN, 0},
+                        {socket_ ? socket_->descriptor() : -1, POLLIN, 0},
+                        {signal_, POLLIN, 0}};
+    if (poll(waiting, std::size(waiting), patience_ms()) < 0 && errno != EINTR) return;
     if (waiting[0].revents) return;
     try {
       look_at_the_clock();
       look_at_the_size();
+      if (waiting[2].revents) look_at_the_signal();
+      look_at_the_copies();
       if (waiting[1].revents) {
         socket_->serve([this](const wire::Fields& request) { return answer(request); });
       }
@@ -84,7 +107,7 @@ int Control::patience_ms() const {
     const auto left = std::chrono::ceil<milliseconds>(next - Clock::now()).count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, between_sizes.count()));
   }
-  return options_.most_bytes > 0 ? static_cast<int>(between_sizes.count()) : -1;
+  return options_.most_bytes > 0 || !copies_.empty() ? static_cast<int>(between_sizes.count()) : -1;
 }
 
 void Control::look_at_the_clock() {
@@ -108,7 +131,43 @@ void Control::look_at_the_size() {
       "on");
 }
 
-void Control::note(const char* text) const {
+void Control::look_at_the_signal() {
+  signalfd_siginfo taken{};
+  if (read(signal_, &taken, sizeof taken) != sizeof taken) return;
+  const std::vector<std::string> files = loading_.committed().files;
+  for (const std::string& file : files) copy(file);
+  if (files.empty()) note("SIGUSR2: nothing is recorded yet");
+}
+
+// By a process of its own, which asks this thread to flush first.
+void Control::copy(const std::string& file) {
+  std::array<char, 32> time{};
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  std::strftime(time.data(), time.size(), "-%Y%m%d-%H%M%S", localtime_r(&now, &parts));
+  const std::filesystem::path path(file);
+  const std::string name =
+      path.parent_path() / (path.stem().string() + time.data() + path.extension().string());
+  try {
+    copies_.push_back(
+        {name, std::make_unique<HelperProcess>(
+                   "/proc/self/exe", std::vector<std::string>{"snapshot", file, "-q", "-o", name},
+                   std::vector<HelperProcess::File>{}, copy_patience)});
+  } catch (const Error& error) {
+    note(name + ": " + error.what());
+  }
+}
+
+void Control::look_at_the_copies() {
+  std::erase_if(copies_, [this](const Copy& copy) {
+    if (copy.process->overdue()) copy.process->kill();
+    if (!copy.process->ended()) return false;
+    note(copy.process->succeeded() ? "wrote " + copy.name : copy.name + " could not be written");
+    return true;
+  });
+}
+
+void Control::note(const std::string& text) const {
   if (options_.note) options_.note(text);
 }
 
@@ -166,7 +225,7 @@ void Control::flush(wire::Fields& answer, launch::Collectors::Asked asked) {
   answer.set("processes", static_cast<std::int64_t>(asked.all));
   answer.set("silent", static_cast<std::int64_t>(asked.silent));
   answer.set("files", joined(files, "\n"));
-  answer.set("records", static_cast<std::int64_t>(totals.records));
+  answer.set("records", kept(totals));
   if (!whole) answer.set("late", failed ? "the file can no longer be written" : "the file is slow");
 }
 
@@ -181,7 +240,8 @@ wire::Fields Control::status() {
   fields.set("trace", options_.recorded);
   fields.set("files", joined(files, "\n"));
   fields.set("bytes", static_cast<std::int64_t>(bytes()));
-  fields.set("records", static_cast<std::int64_t>(totals.records));
+  fields.set("records", kept(totals));
+  fields.set("let_go", static_cast<std::int64_t>(totals.let_go));
   fields.set("missing", static_cast<std::int64_t>(totals.missing));
   fields.set("without_times", static_cast<std::int64_t>(totals.without_times));
   fields.set("uncounted", static_cast<std::int64_t>(totals.uncounted));

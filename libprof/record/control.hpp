@@ -4,11 +4,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "libprof/base/helper_process.hpp"
 #include "libprof/record/launch/control_socket.hpp"
 #include "libprof/record/launch/listener.hpp"
 #include "libprof/record/loading_thread.hpp"
@@ -24,7 +26,8 @@ struct ControlOptions {
   std::string recorded;          // groups of --trace, for `status`
   // Why tracing cannot be switched; empty: it can.
   std::string why_not_switched;
-  Say note = {};  // what happens at these times; may be empty
+  bool copies_on_signal = false;  // SIGUSR2 makes `gpuprof snapshot` of each file
+  Say note = {};                  // what happens; may be empty
 };
 
 // Has a thread of its own, "control", which alone switches tracing. It asks the collectors, waits
@@ -45,6 +48,9 @@ class Control {
   void run();
   void look_at_the_clock();
   void look_at_the_size();
+  void look_at_the_signal();
+  void copy(const std::string& file);
+  void look_at_the_copies();
   int patience_ms() const;
   wire::Fields answer(const wire::Fields& request);
   bool is_meant(const wire::Fields& request);
@@ -52,7 +58,7 @@ class Control {
   // Makes everything recorded so far readable. Adds what was not possible to `answer`.
   void flush(wire::Fields& answer, launch::Collectors::Asked asked);
   launch::Collectors::Asked trace(bool on);
-  void note(const char* text) const;
+  void note(const std::string& text) const;
   // Of the files with their logs.
   std::uint64_t bytes();
 
@@ -64,6 +70,12 @@ class Control {
   bool traces_ = true;
   Clock::time_point since_;  // it has been so
   std::optional<Clock::time_point> begins_, ends_;
+  struct Copy {
+    std::string name;
+    std::unique_ptr<HelperProcess> process;
+  };
+  std::vector<Copy> copies_;  // that are being made
+  int signal_ = -1;           // a signalfd; -1: it is not taken
   int stop_ = -1;
   std::thread thread_;
 };

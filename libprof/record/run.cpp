@@ -1,5 +1,6 @@
 #include "libprof/record/run.hpp"
 
+#include <signal.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -42,6 +43,7 @@ void Run::begin() {
   if (!loading_) {
     loading_.emplace(common_.recorder, queue_, common_.ends, common_.conversion, common_.say);
     if (auto options = std::exchange(common_.control, std::nullopt)) {
+      if (options->copies_on_signal) common_.target.leave_out(SIGUSR2);
       control_.emplace(std::move(*options), listener_, *loading_, common_.say);
     }
   }

@@ -39,6 +39,7 @@ LoadTotals& LoadTotals::operator+=(const LoadTotals& other) {
   not_profiled += other.not_profiled;
   uncounted += other.uncounted;
   budget_cuts += other.budget_cuts;
+  let_go += other.let_go;
   return *this;
 }
 

@@ -31,6 +31,7 @@ struct LoadTotals {
   std::size_t not_profiled = 0;  // processes in which collecting failed
   std::size_t uncounted = 0;     // processes that lost something nobody could count
   std::size_t budget_cuts = 0;   // kinds of rows no longer recorded, in each process
+  std::uint64_t let_go = 0;      // rows that --keep-last has deleted
 
   LoadTotals& operator+=(const LoadTotals& other);
   bool lossless() const {
@@ -65,6 +66,8 @@ class Counts {
 
   // Call inside a transaction. Holds no statement afterwards.
   void write();
+
+  void set_let_go(std::uint64_t rows) { totals_.let_go = rows; }
 
   const LoadTotals& totals() const { return totals_; }
 

@@ -61,6 +61,7 @@ Loader::Loader(Database database, LoaderOptions options)
   strings_ = std::make_unique<StringWriter>(database_, options_.string_cache_bytes);
   metrics_ = std::make_unique<MetricWriter>(database_);
   code_values_ = std::make_unique<CodeValueWriter>(database_, *strings_, counts_);
+  if (options_.keep_last.limits()) ring_.emplace(database_, options_.keep_last);
   commit();
 }
 
@@ -277,6 +278,8 @@ void Loader::load_batch(Process& process, std::span<const std::byte> payload) {
     }
   }
   end_batch(process);
+  // A commit may have more than a small ring keeps.
+  if (ring_) ring_->trim(RecordRing::Clock::now());
 }
 
 void Loader::end_batch(Process& process) {
@@ -314,6 +317,7 @@ std::size_t Loader::insert(Process& process, StreamTables::Writer& writer,
   writer.source.count = block.rows;
   writer.source.context = &process.context;
   writer.insert.run();
+  if (ring_) ring_->loaded(block.bytes.size());
   return database_.changes();
 }
 
@@ -409,9 +413,28 @@ void Loader::count(const Process& process, schema::StatisticName statistic, std:
   counts_.add(process.context.process_id, statistic, more, kind);
 }
 
+void Loader::trim() {
+  // Strings are looked through when there are this many new ones.
+  constexpr std::int64_t many = 200'000;
+  if (!ring_ || !strings_) return;  // null: at the end
+  ring_->trim(RecordRing::Clock::now());
+  const std::uint64_t let_go = ring_->let_go();
+  if (let_go == 0) return;
+  if (let_go != counts_.totals().let_go) {
+    counts_.set_let_go(let_go);
+    run_.set("derived_from",
+             "--keep-last, which has let " + std::to_string(let_go) + " older rows go");
+  }
+  if (strings_->added() < many) return;
+  strings_->remove_unused([this](const std::function<void(std::int64_t)>& use) {
+    for (const auto& [stream, process] : processes_) process->context.string_ids.for_each(use);
+  });
+}
+
 void Loader::commit() {
   store_readable_names();
   if (!in_transaction_) return;
+  trim();
   counts_.write();
   database_.execute("COMMIT");
   in_transaction_ = false;

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@
 #include "libprof/store/object_names.hpp"
 #include "libprof/store/packed_rows.hpp"
 #include "libprof/store/process_writer.hpp"
+#include "libprof/store/record_ring.hpp"
 #include "libprof/store/run_writer.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "libprof/store/stream_tables.hpp"
@@ -52,6 +54,7 @@ struct LoaderOptions {
   std::function<void(std::string_view what)> progress = {};
   std::size_t string_cache_bytes = StringCache::default_budget;
   ObjectNames object_names = {};  // assigned at the end
+  KeepLast keep_last = {};
 };
 
 class Loader {
@@ -141,6 +144,10 @@ class Loader {
   void count(const Process& process, schema::StatisticName statistic, std::uint64_t more = 1,
              std::string_view kind = {});
   std::int64_t next_number();
+  // What --keep-last lets go.
+  void trim();
+  // When the run's times begin; nullopt: not known.
+  std::optional<std::int64_t> zero();
 
   Database database_;
   LoaderOptions options_;
@@ -162,6 +169,7 @@ class Loader {
   std::unique_ptr<StringWriter> strings_;
   std::unique_ptr<MetricWriter> metrics_;
   std::unique_ptr<CodeValueWriter> code_values_;
+  std::optional<RecordRing> ring_;  // nullopt: everything is kept
 };
 
 }  // namespace gpuprof::store

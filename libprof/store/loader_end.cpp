@@ -115,6 +115,14 @@ void Loader::derive() {
   diagnostics_.tell_of_run("", schema::Severity::notice, problem);
 }
 
+std::optional<std::int64_t> Loader::zero() {
+  if (ring_ && ring_->let_go() > 0) {
+    if (const auto first = ring_->first_time()) return first;
+  }
+  if (before_zero_ < INT64_MAX) return static_cast<std::int64_t>(before_zero_ + 1);
+  return database_.integer(first_sample);
+}
+
 void Loader::count_samples() {
   const auto statistic = [&](std::string_view name) {
     Statement sum = database_.prepare("SELECT sum(value) FROM STATISTIC WHERE name = ?1");
@@ -146,11 +154,7 @@ void Loader::finish() {
   if (!is_small(database_)) database_.execute("PRAGMA temp_store = FILE");
   const bool whole = unless_hurried([this] { derive(); }) && paired;
   begin();
-  if (before_zero_ < INT64_MAX) {
-    run_.set("zero_ns", static_cast<std::int64_t>(before_zero_ + 1));
-  } else if (const auto sampled = database_.integer(first_sample)) {
-    run_.set("zero_ns", *sampled);
-  }
+  if (const auto ns = zero()) run_.set("zero_ns", *ns);
   run_.set("loss", std::int64_t{!totals().lossless()});
   if (!whole) {
     const std::string ranges = paired ? "" : "NVTX ranges, ";

@@ -42,7 +42,7 @@ class StringCache {
   static std::size_t cost_of(std::string_view text);
   void make_room(std::size_t cost);
 
-  const std::size_t generation_bytes_;
+  std::size_t generation_bytes_;
   Generation young_, old_;
   std::size_t young_bytes_ = 0;
   bool forgets_ = false;

@@ -34,6 +34,13 @@ class StringIds {
     if (places_[number] == 0) add_page(number);
     pages_[places_[number] - 1]->ids[id % page_ids] = string;
   }
+  // Calls f(string) for each string that an id stands for, and for 0.
+  template <class F>
+  void for_each(F&& f) const {
+    for (const auto& page : pages_) {
+      for (const std::int64_t string : page->ids) f(string);
+    }
+  }
   void clear() {
     places_ = std::vector<std::uint32_t>();
     pages_ = std::vector<std::unique_ptr<Page>>();

@@ -8,6 +8,7 @@
 
 #include "libprof/names/demangle.hpp"
 #include "schema/run.hpp"
+#include "schema/tables.hpp"
 
 namespace gpuprof::store {
 namespace {
@@ -21,6 +22,7 @@ std::int64_t hash_of(std::string_view text) {
 StringWriter::StringWriter(Database& database, std::size_t cache_bytes)
     : database_(database),
       cache_(cache_bytes),
+      cache_bytes_(cache_bytes),
       insert_(database.prepare("INSERT INTO StringTable(_id_, value) VALUES(?1, ?2)")),
       update_(
           database.prepare("UPDATE StringTable SET demangled = ?2, short = ?3 WHERE _id_ = ?1")) {
@@ -76,6 +78,33 @@ std::size_t StringWriter::store_readable_names() {
     update_.bind(1, id).bind(2, readable.text).bind(3, short_name(readable.text)).run();
   }
   return given_up;
+}
+
+void StringWriter::remove_unused(
+    const std::function<void(const std::function<void(std::int64_t id)>&)>& used) {
+  const std::string kept = "temp." + quoted_name("used strings");
+  database_.execute("CREATE TABLE " + kept + "(id INTEGER PRIMARY KEY)");
+  for (const schema::Table* table : schema::all_tables) {
+    schema::for_each_column(*table, true, [&](const schema::Column& column) {
+      if (column.type != schema::Type::string || table->is_view) return;
+      database_.execute("INSERT OR IGNORE INTO " + kept + " SELECT DISTINCT " +
+                        quoted_name(column.name) + " FROM main." + quoted_name(table->name) +
+                        " WHERE " + quoted_name(column.name) + " IS NOT NULL");
+    });
+  }
+  {
+    Statement insert = database_.prepare("INSERT OR IGNORE INTO " + kept + " VALUES(?1)");
+    used([&](std::int64_t id) { insert.bind(1, id).run(); });
+  }
+  database_.execute("DELETE FROM main.StringTable WHERE _id_ > 0 AND _id_ NOT IN (SELECT id FROM " +
+                    kept + ")");
+  database_.execute("DROP TABLE " + kept);
+  // They would be found in the cache, or by their hashes.
+  finish();
+  cache_ = StringCache(cache_bytes_);
+  Statement left = database_.prepare("SELECT value, _id_ FROM main.StringTable WHERE _id_ > 0");
+  while (left.step()) cache_.add(left.text(0), left.integer(1));
+  looked_through_ = last_id_;
 }
 
 void StringWriter::finish() {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "libprof/store/readable_names.hpp"
@@ -39,6 +40,12 @@ class StringWriter {
     return names_.wait(patience);
   }
 
+  // Texts that were stored since the last remove_unused().
+  std::int64_t added() const { return last_id_ - looked_through_; }
+  // Deletes the texts that no row refers to, except those in use otherwise: `used` calls its
+  // argument with their ids. Reads all rows.
+  void remove_unused(const std::function<void(const std::function<void(std::int64_t id)>&)>& used);
+
   // No more texts follow: drops the table of hashes.
   void finish();
 
@@ -49,7 +56,9 @@ class StringWriter {
   Database& database_;
   StringCache cache_;
   ReadableNames names_;
+  const std::size_t cache_bytes_;
   std::int64_t last_id_ = 0;
+  std::int64_t looked_through_ = 0;  // up to this id
   Statement insert_;
   Statement update_;
   bool hashing_ = false;

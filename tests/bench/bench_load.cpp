@@ -2,9 +2,9 @@
 // tables.
 //
 //   bench_load generate FILE RECORDS    writes a capture of that many mixed records
-//   bench_load measure FOLDER ROWS ROUNDS [loader|plain KIND]
+//   bench_load measure FOLDER ROWS ROUNDS [loader|plain|ring KIND]
 //       both ways in turn, ROUNDS times, in databases in FOLDER; with a way and a KIND (kernel,
-//       api, mixed) only that one, for a profiler
+//       api, mixed) only that one, for a profiler. ring: the loader with --keep-last 100MB
 //
 // Times are the thread's CPU time, system calls included, because other work on the machine then
 // counts less; wall time is printed next to it.
@@ -231,9 +231,11 @@ void remove_database(const std::string& path) {
   for (const char* suffix : {"", "-wal", "-shm", "-journal"}) unlink((path + suffix).c_str());
 }
 
-Result by_loader(const std::string& path, const std::vector<wire::Frame>& frames) {
+Result by_loader(const std::string& path, const std::vector<wire::Frame>& frames,
+                 std::uint64_t keep_bytes = 0) {
   remove_database(path);
-  store::Loader loader(store::Database(path, store::Database::Mode::create), {});
+  store::Loader loader(store::Database(path, store::Database::Mode::create),
+                       {.keep_last = {.time = {}, .bytes = keep_bytes}});
   Result result;
   {
     const Watch watch;
@@ -411,9 +413,11 @@ int run(int argc, char** argv) {
       const Kind kind = name == "kernel" ? Kind::kernel : name == "api" ? Kind::api : Kind::mixed;
       const auto frames = frames_in_memory(kind, rows);
       for (int round = 0; round < rounds; ++round) {
-        const bool ours = std::string_view(argv[5]) == "loader";
-        const Result result = ours ? by_loader(folder + "/loader.sqlite", frames)
-                                   : by_plain(folder + "/plain.sqlite", frames);
+        const std::string_view way = argv[5];
+        const std::uint64_t keep_bytes = way == "ring" ? 100'000'000 : 0;
+        const Result result = way == "plain"
+                                  ? by_plain(folder + "/plain.sqlite", frames)
+                                  : by_loader(folder + "/loader.sqlite", frames, keep_bytes);
         std::printf("%.0f ns per row, finish %.0f\n",
                     result.load.cpu * 1e9 / static_cast<double>(rows),
                     result.finish.cpu * 1e9 / static_cast<double>(rows));

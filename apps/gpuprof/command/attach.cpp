@@ -241,9 +241,9 @@ void declare_attach(Grammar& grammar, AttachJob& job) {
                "How long: 10s, 500ms, 5min; else until Ctrl-C or its end", "TIME");
   grammar.take_options(
       job.options,
-      {"max-size", "trace", "profile-api-trace", "kernel-latency-timestamps", "flush-period",
-       "budget", "activity-buffers", "device-buffer-size", "device-buffers", "cupti",
-       "save-capture", "process-name", "context-name", "stream-name"});
+      {"keep-last", "max-size", "trace", "profile-api-trace", "kernel-latency-timestamps",
+       "flush-period", "budget", "activity-buffers", "device-buffer-size", "device-buffers",
+       "cupti", "save-capture", "process-name", "context-name", "stream-name"});
   grammar.take_output_options(job.options);
   grammar.take_report_options(job.options);
 }

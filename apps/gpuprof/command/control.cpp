@@ -28,7 +28,7 @@ struct ControlArguments {
 wire::Fields ask(const std::string& recording, std::string_view what) {
   wire::Fields request;
   request.set("do", what);
-  return launch::ask_recording(recording, std::move(request));
+  return launch::ask_recording(recording, request);
 }
 
 std::vector<std::string> files_of(const wire::Fields& answer) {
@@ -111,6 +111,9 @@ void print_status(const wire::Fields& status) {
        status.text("processes").empty() ? "none uses CUDA yet" : status.text("processes"));
   line("gpuprof", status.text("gpuprof"));
   line("records", records_of(status));
+  if (const std::int64_t let_go = status.integer("let_go")) {
+    line("let go", std::to_string(let_go) + " older ones");
+  }
   line("size", report::binary_size(static_cast<double>(status.integer("bytes"))));
   const std::int64_t missing = status.integer("missing");
   const std::int64_t untimed = status.integer("without_times");

@@ -107,9 +107,11 @@ void print_outcome(record::Recorder& recorder, Log& log, bool with_cost) {
     return log.say(files + ": 0 records: no process used CUDA" + losses.substr(nothing.size()));
   }
   if (with_cost) print_cost(recorder, log);
-  log.say(files + ": " + std::to_string(totals.records) + " records of " +
-          std::to_string(totals.processes) +
-          (totals.processes == 1 ? " process, " : " processes, ") +
+  const std::string older =
+      totals.let_go > 0 ? ", " + std::to_string(totals.let_go) + " older ones let go, " : ", ";
+  log.say(files + ": " + std::to_string(totals.records - std::min(totals.records, totals.let_go)) +
+          " records of " + std::to_string(totals.processes) +
+          (totals.processes == 1 ? " process" : " processes") + older +
           (samples.empty() ? "" : samples + ", ") + losses);
 }
 

@@ -28,6 +28,18 @@ std::optional<Refusal> set_timeout(Options& options, const std::string& value) {
   return {};
 }
 
+std::optional<Refusal> set_keep_last(Options& options, const std::string& value) {
+  constexpr std::uint64_t least = 10'000'000;  // some batches of a collector
+  const auto time = value.ends_with('B') ? std::nullopt : time_of(value);
+  const auto bytes = value.ends_with('B') ? size_of(value) : std::nullopt;
+  if (!time && bytes.value_or(0) < least) {
+    return Refusal{.takes = "a time such as 60s, or a size from 10MB on"};
+  }
+  options.keep_time = time;
+  options.keep_bytes = bytes.value_or(0);
+  return {};
+}
+
 std::optional<Refusal> set_max_size(Options& options, const std::string& value) {
   const auto bytes = size_of(value);
   if (!bytes) return Refusal{.takes = a_size};
@@ -156,6 +168,12 @@ std::vector<Option> collect_options() {
        .help = "Record for this long, from the start or --delay on; the program runs on",
        .is = ours,
        .set = time([](Options & o) -> auto& { return o.duration; })},
+      {.name = "keep-last",
+       .argument = "AMOUNT",
+       .help = "Keep only the latest records, of 60s or 2GB say: for programs that run for weeks\n"
+               "gpuprof snapshot and SIGUSR2 to gpuprof copy them into a file of their own.",
+       .is = ours,
+       .set = set_keep_last},
       {.name = "max-size",
        .argument = "SIZE",
        .help = "Record no more when the file has this size, 2GB say; the program runs on",

@@ -154,6 +154,15 @@ class Parser {
         why_not_in_one_run(options_, everything ? "--everything" : "--pm-sampling");
     if (!apart.empty()) errors_.push_back("Error: " + apart);
     const std::string control = why_not_switched(options_);
+    if (keeps_last(options_) && !control.empty()) {
+      errors_.emplace_back("Error: --keep-last keeps traces; metrics and samples are kept whole.");
+    }
+    if (keeps_last(options_) && options_.max_bytes > 0) {
+      errors_.emplace_back("Error: --keep-last and --max-size exclude one another.");
+    }
+    if (keeps_last(options_) && options_.output.empty() && !importing()) {
+      errors_.emplace_back("Error: --keep-last needs -o FILE.");
+    }
     const bool switches = options_.delay || options_.duration || options_.max_bytes > 0;
     if (switches && !control.empty()) {
       errors_.push_back("Error: --delay, --duration, --max-size: " + control);

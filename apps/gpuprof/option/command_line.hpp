@@ -89,7 +89,10 @@ struct Options {
   bool kernel_latency_timestamps = false;
   // The part of the run that is recorded; absent: all.
   std::optional<std::chrono::milliseconds> delay, duration;
-  std::uint64_t max_bytes = 0;            // of the file: nothing more is recorded then; 0: no limit
+  std::uint64_t max_bytes = 0;  // of the file: nothing more is recorded then; 0: no limit
+  // What a ring keeps: the latest records; with neither, all.
+  std::optional<std::chrono::milliseconds> keep_time;
+  std::uint64_t keep_bytes = 0;
   int timeout_ms = 0;                     // 0: none
   int flush_ms = 0;                       // 0: what the collector takes on its own
   int budget = 0;                         // share of the program's time, 1/10000; 0: no limit
@@ -141,6 +144,11 @@ struct NvprofError {
 // `pm_sampling` is the name of the option that requested PM sampling.
 std::string why_not_in_one_run(const Options& options,
                                std::string_view pm_sampling = "--pm-sampling");
+
+// Whether only the latest records are kept.
+inline bool keeps_last(const Options& options) {
+  return options.keep_time || options.keep_bytes > 0;
+}
 
 // Why recording cannot begin and end in the middle of a run, as a sentence; empty if it can.
 std::string why_not_switched(const Options& options);

@@ -95,6 +95,7 @@ record::ControlOptions control_options(const Options& options,
           .most_bytes = options.max_bytes,
           .recorded = selection.groups,
           .why_not_switched = why_not_switched(options),
+          .copies_on_signal = keeps_last(options),
           .note = options.quiet ? nullptr : say};
 }
 
@@ -111,7 +112,8 @@ record::Recorder::Options recorder_options(const Options& options, const std::st
                                        const std::string& text) { log.say_of(process, text); },
                      .hurried = [&ends] { return ends.hurried(); },
                      .progress = std::move(progress),
-                     .object_names = given_names(options)},
+                     .object_names = given_names(options),
+                     .keep_last = {options.keep_time, options.keep_bytes}},
           .capture = options.save_capture,
           .say = say};
 }

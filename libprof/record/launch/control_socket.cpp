@@ -159,7 +159,7 @@ wire::Fields recording_of(const std::string& process_or_file) {
   return fields;
 }
 
-wire::Fields ask_recording(const std::string& process_or_file, wire::Fields request) {
+wire::Fields ask_recording(const std::string& process_or_file, const wire::Fields& request) {
   const wire::Fields whom = recording_of(process_or_file);
   for (const std::string& path : candidates()) {
     const auto found = exchange(path, whom, finding_patience);

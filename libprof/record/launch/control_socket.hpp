@@ -36,6 +36,6 @@ wire::Fields recording_of(const std::string& process_or_file);
 
 // Sends a request to the recording of that process, or into that file, and returns its answer.
 // Throws gpuprof::Error: there is no such recording, it does not answer, or it refuses.
-wire::Fields ask_recording(const std::string& process_or_file, wire::Fields request);
+wire::Fields ask_recording(const std::string& process_or_file, const wire::Fields& request);
 
 }  // namespace gpuprof::launch

@@ -28,6 +28,9 @@ class Target {
 
   enum class Output { ours, nowhere };
 
+  // Does not forward this signal, which stays blocked in us: another thread takes it.
+  void leave_out(int signal) { sigdelset(&ours_, signal); }
+
   // Runs `command` with our environment plus these variables ("NAME=value"). May be called again
   // once it has ended; with Output::nowhere its stdout and stderr are discarded and its stdin is
   // empty. Throws gpuprof::Error if there is no such program.
