@@ -66,6 +66,14 @@ bool Image::is_name(std::uint64_t address, std::string_view name) const {
 }
 
 std::optional<std::uint64_t> Image::function(std::string_view name) const {
+  return symbol(name, STT_FUNC);
+}
+
+std::optional<std::uint64_t> Image::variable(std::string_view name) const {
+  return symbol(name, STT_OBJECT);
+}
+
+std::optional<std::uint64_t> Image::symbol(std::string_view name, unsigned char type) const {
   const auto of = tables();
   GnuHash hash{};
   if (!of || !read(of->hash, hash) || hash.buckets == 0) return std::nullopt;
@@ -84,7 +92,7 @@ std::optional<std::uint64_t> Image::function(std::string_view name) const {
     if (!read(chains + place * sizeof link, link)) return std::nullopt;
     Elf64_Sym entry{};
     if ((link | 1) == (wanted | 1) && read(of->symbols + symbol * sizeof entry, entry) &&
-        entry.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(entry.st_info) == STT_FUNC &&
+        entry.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(entry.st_info) == type &&
         is_name(of->names + entry.st_name, name)) {
       return of->bias + entry.st_value;
     }

@@ -1,4 +1,5 @@
-// A library as it is mapped in a process: its functions by name, and bytes of its code.
+// A library as it is mapped in a process: its functions and variables by name, and bytes of its
+// code.
 //
 // All of it is read from the process, which may have written anything there: sizes and numbers of
 // steps are limited, and an address that comes out is of use in that process only.
@@ -27,6 +28,8 @@ class Image {
   // The address of a function that the library exports; nullopt: there is none, or it is no x86-64
   // library.
   std::optional<std::uint64_t> function(std::string_view name) const;
+  // The same for data.
+  std::optional<std::uint64_t> variable(std::string_view name) const;
 
  private:
   // Addresses of what the dynamic section refers to.
@@ -39,6 +42,7 @@ class Image {
     return read_(address, std::as_writable_bytes(std::span(&value, 1)));
   }
   std::optional<Tables> tables() const;
+  std::optional<std::uint64_t> symbol(std::string_view name, unsigned char type) const;
   bool is_name(std::uint64_t address, std::string_view name) const;
 
   ReadMemory read_;

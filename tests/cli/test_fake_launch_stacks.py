@@ -284,7 +284,8 @@ class LaunchStacks(FakeTest):
 class OtherPythons(FakeTest):
     def test_memory_that_lies_hurts_nobody(self):
         for seed in range(2):
-            run = self.profile("lying_python", str(seed), options=["--stacks=launches"], check=0)
+            run = self.profile("lying_python", str(seed), check=0,
+                               options=["--stacks=launches", "--host-samples=1000"])  # fmt: skip
             self.assertNotIn("Python", run.stderr)
             database = self.database()
             self.assertEqual(
@@ -299,6 +300,16 @@ class OtherPythons(FakeTest):
         [line] = [line for line in run.stderr.splitlines() if "Python" in line]
         self.assertIn("calls have no lines of Python: the layout of Python 3.99.0 is not known, "
                       "only those of 3.11 to 3.15", line)  # fmt: skip
+        self.assertEqual(self.database().one("SELECT count(*) FROM CALL_STACK"), 0)
+
+    def test_a_free_threaded_one_is_reported_once(self):
+        run = self.profile("other_python", "free", check=0,
+                           options=["--stacks=launches", "--host-samples"])  # fmt: skip
+        why = "Python 3.13.0 is free-threaded: it has no global lock, and another layout"
+        said = [line for line in run.stderr.splitlines() if why in line]
+        self.assertEqual(sum("calls have no lines of Python: " in line for line in said), 1, said)
+        # It may have ended before anybody looked.
+        self.assertLessEqual(sum("no host samples: " in line for line in said), 1, said)
         self.assertEqual(self.database().one("SELECT count(*) FROM CALL_STACK"), 0)
 
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "libprof/collect/extra/python_lines.hpp"
+#include "libprof/python/lines.hpp"
 
-using gpuprof::collect::PythonLine;
+using gpuprof::python::PythonLine;
 
 namespace {
 

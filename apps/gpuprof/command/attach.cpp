@@ -6,11 +6,13 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "apps/gpuprof/command/grammar.hpp"
 #include "apps/gpuprof/command/outcome.hpp"
 #include "apps/gpuprof/commands.hpp"
+#include "apps/gpuprof/run/host_samples.hpp"
 #include "apps/gpuprof/run/log.hpp"
 #include "apps/gpuprof/run/recording.hpp"
 #include "apps/gpuprof/run/run_output.hpp"
@@ -93,6 +95,7 @@ class Attaching {
   record::Run::Common common_;
   std::atomic<std::int64_t> stream_{none};  // the collector's, once it records
   std::optional<record::Run> run_;
+  HostSamples host_samples_;
   bool whole_ = false;
 };
 
@@ -190,10 +193,13 @@ void Attaching::leave() {
 }
 
 int Attaching::record() {
-  run_.emplace(common_, listener_options());
+  launch::Listener::Options listening = listener_options();
+  host_samples_.begin(options_, listening, run_, log_);
+  run_.emplace(common_, std::move(listening));
   run_->push(record::begin_of_run(run_info(options_, selection_, {})));
   if (!begin()) {
     run_->stop_listening();
+    host_samples_.stop();
     run_.reset();
     return ends_.asked() > 0 ? ends_.exit_code()
                              : static_cast<int>(ExitCode::application_not_found);
@@ -202,6 +208,7 @@ int Attaching::record() {
   wait_for_the_end();
   leave();
   run_->stop_listening();
+  host_samples_.stop();
   run_->push(record::end_of_run());
   whole_ = run_->end();
   return finish();
@@ -242,7 +249,7 @@ void declare_attach(Grammar& grammar, AttachJob& job) {
   grammar.take_options(
       job.options,
       {"keep-last", "max-size", "trace", "profile-api-trace", "kernel-latency-timestamps",
-       "flush-period", "budget", "activity-buffers", "device-buffer-size", "device-buffers",
+       "flush-period", "budget", "host-samples", "activity-buffers", "device-buffer-size", "device-buffers",
        "cupti", "save-capture", "process-name", "context-name", "stream-name"});
   grammar.take_output_options(job.options);
   grammar.take_report_options(job.options);

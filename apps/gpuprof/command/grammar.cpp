@@ -55,10 +55,13 @@ void declare(CLI::App& app, const Grammar::Shared& shared, Texts&) {
   if (!option.optional.empty()) {
     const auto given = std::make_shared<std::string>();
     app.add_flag(names, *given, help)->each([&options, &option, given](const std::string& value) {
-      if (value != "true" && value != option.optional) {
+      const bool none = value == "true";
+      if (!none && !option.is_placeholder && value != option.optional) {
         throw CLI::ValidationError("takes " + option.optional + " or nothing");
       }
-      apply(option, value == "true" ? "" : value, options);
+      if (const auto refused = apply(option, none ? "" : value, options)) {
+        throw CLI::ValidationError("--" + option.name, "takes " + refused->takes);
+      }
     });
   } else if (option.argument.empty()) {
     app.add_flag_callback(

@@ -14,6 +14,7 @@
 #include "apps/gpuprof/command/progress.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/option_table.hpp"
+#include "apps/gpuprof/run/host_samples.hpp"
 #include "apps/gpuprof/run/log.hpp"
 #include "apps/gpuprof/run/measured_runs.hpp"
 #include "apps/gpuprof/run/metric_session.hpp"
@@ -152,6 +153,7 @@ class Recording {
   MetricNotices notices_;
   record::Run::Common common_;
   std::optional<record::Run> run_;  // the first run
+  HostSamples host_samples_;
   bool announced_ = false;
   std::optional<TargetEnd> ended_;
 };
@@ -216,6 +218,7 @@ void Recording::start() {
   launch::Listener::Options listening =
       listener_options(selection_, library_folder() / "gpuprof-salvage");
   if (sampling_) sampling_->listen(listening);
+  host_samples_.begin(options_, listening, run_, log_);
   run_.emplace(common_, std::move(listening));
   run_->push(record::begin_of_run(run_info(options_, selection_, options_.application)));
   if (metrics_) {
@@ -259,6 +262,7 @@ bool Recording::record() {
   run_->wait_for_the_others();
   if (sampling_) sampling_->look_after();
   run_->stop_listening();
+  host_samples_.stop();
   if (run_->processes_seen() > 0) announce();
   ended_.emplace(target_);
   run_->push(record::end_of_run(ended_->process, ended_->status));

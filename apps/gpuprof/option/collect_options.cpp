@@ -85,6 +85,14 @@ std::optional<Refusal> set_stacks(Options& options, const std::string& value) {
   return {};
 }
 
+std::optional<Refusal> set_host_samples(Options& options, const std::string& value) {
+  constexpr int usual = 200, most = 1000;
+  const auto rate = value.empty() ? std::optional(usual) : parse<int>(value);
+  if (!rate || *rate < 1 || *rate > most) return Refusal{.takes = "1 to 1000 times a second"};
+  options.host_samples = *rate;
+  return {};
+}
+
 std::optional<Refusal> set_cupti(Options& options, const std::string& value) {
   if (!std::filesystem::exists(value)) return Refusal{.takes = "the path of a libcupti"};
   options.cupti = value;
@@ -216,6 +224,14 @@ std::vector<Option> collect_options() {
            "time. Both may be given.",
        .is = ours,
        .set = set_stacks},
+      {.name = "host-samples",
+       .optional = "RATE",
+       .is_placeholder = true,
+       .help = "Look from outside, RATE times a second (200), at what the threads of Python do, in "
+               "child processes too\n"
+               "gpuprof account FILE says in which lines the host was while the GPU had no work.",
+       .is = ours,
+       .set = set_host_samples},
       {.name = "track-memory-allocations",
        .argument = "on|off",
        .help = "Allocations and frees (on)",

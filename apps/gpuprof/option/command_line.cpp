@@ -64,7 +64,8 @@ class Parser {
     const Option* option = find_option(std::string_view(word).substr(2, equals - 2));
     if (!option) return invalid(word);
     if (equals != word.npos && option->argument.empty() &&
-        (option->optional.empty() || word.substr(equals + 1) != option->optional)) {
+        (option->optional.empty() ||
+         (!option->is_placeholder && word.substr(equals + 1) != option->optional))) {
       return invalid(word);
     }
     if (equals == word.npos) return take(*option, word);

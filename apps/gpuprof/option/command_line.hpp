@@ -96,6 +96,7 @@ struct Options {
   int timeout_ms = 0;                     // 0: none
   int flush_ms = 0;                       // 0: what the collector takes on its own
   int budget = 0;                         // share of the program's time, 1/10000; 0: no limit
+  int host_samples = 0;                   // a second; 0: none
   std::vector<std::string> nvtx_domains;  // to record; empty: all
   std::vector<std::string> nvtx_domains_left_out;
   std::string cupti;               // path of a libcupti; empty: the usual ones

@@ -48,7 +48,8 @@ enum OptionFlags : unsigned {
 struct Option {
   std::string name;  // without dashes
   char letter = 0;
-  std::string optional = {};  // what may follow '=' if there is no argument
+  std::string optional = {};    // what may follow '=' if there is no argument
+  bool is_placeholder = false;  // `optional` stands for a value that `set` checks
   std::string argument = {};  // empty: no argument; with '|': one of these; otherwise a placeholder
   OptionGroup group = {};     // by the list that the option is in
   std::string help;           // first line: short help; the rest: long help only

@@ -10,10 +10,13 @@
 #include <utility>
 
 #include "libprof/collect/extra/module_symbols.hpp"
-#include "libprof/collect/extra/word_hash.hpp"
+#include "libprof/python/word_hash.hpp"
 #include "schema/memory_calls.hpp"
 
 namespace gpuprof::collect {
+
+using python::word_hash;
+
 namespace {
 
 template <class Stack>

@@ -20,46 +20,14 @@
 #include <string>
 #include <string_view>
 
+#include "libprof/python/function.hpp"
+#include "libprof/python/layout.hpp"
+
 namespace gpuprof::collect {
 
-// Texts are padded with zeros.
-struct PythonFrame {
-  std::array<char, 256> file{};      // if too long, its end
-  std::array<char, 128> function{};  // qualified; if too long, its beginning
-  std::uint32_t line = 0;            // 0: unknown
-};
-template <std::size_t size>
-std::string_view text_of(const std::array<char, size>& padded) {
-  return {padded.data(), strnlen(padded.data(), size)};
-}
-// The same for frames that are equal, never 0.
-std::uint64_t id_of(const PythonFrame& frame);
-
-// Offsets of fields, in bytes.
-struct PythonLayout {
-  struct {
-    std::uint64_t current;  // frame; if frames_of_c is set, what contains it
-    std::uint64_t id;
-  } thread;
-  struct {
-    bool there;
-    std::uint64_t frame;
-  } frames_of_c;
-  struct OfFrame {
-    std::uint64_t code, previous, instruction, owner;
-  } frame;
-  struct {
-    std::uint64_t file, function, lines, first_line, instructions;
-    std::uint64_t version;  // counts up with each code object; 0: there is no such field
-  } code;
-  struct {
-    std::uint64_t size, text;
-  } bytes;
-  struct {
-    std::uint64_t length, state, ascii_text, text;
-  } string;
-  std::uint64_t type;  // within an object
-};
+using python::id_of;
+using python::PythonFrame;
+using python::text_of;
 
 class PythonInterpreter {
  public:
@@ -106,8 +74,8 @@ class PythonInterpreter {
 
   ThreadState* thread_state_ = nullptr;
   Question *is_ending_ = nullptr, *is_initialized_ = nullptr;
-  const void *code_type_ = nullptr, *string_type_ = nullptr, *bytes_type_ = nullptr;
-  PythonLayout layout_{};
+  python::PythonTypes types_;
+  python::PythonLayout layout_{};
   std::size_t frame_size_ = 0;
   Code code_;
   std::string version_;
@@ -124,16 +92,9 @@ class PythonInterpreter {
   std::array<std::atomic<std::uint64_t>, 4096> lines_{};
 };
 
-struct PythonLineTable {
-  bool known;  // verified, as explained above
-  std::uint64_t code, text, size;
-  std::int64_t first_line;
-};
-
 // The calling thread's functions, innermost first. Uses some 10 KiB of stack.
 class PythonStack {
  public:
-  static constexpr std::size_t frame_bytes = 96;  // the most that is read of a frame
   static constexpr std::size_t most_frames = 64;  // that a stack is known by
 
   // What is read through the kernel: the thread's state and its frames; only the frames, since a
@@ -171,7 +132,8 @@ class PythonStack {
   template <class T>
   bool peek(std::uint64_t at, T& value);
   bool read_function(std::uint64_t code, std::uint64_t instruction, PythonFrame& frame) const;
-  bool find_line(const PythonLineTable& table, std::uint64_t unit, std::uint32_t& found) const;
+  bool find_line(bool known, const python::PythonLineTable& table, std::uint64_t unit,
+                 std::uint32_t& found) const;
   bool give_up();
   bool is_own_stack(std::uint64_t at, std::uint64_t bytes) const {
     return at >= begin_ && at < end_ && end_ - at >= bytes;
@@ -184,7 +146,7 @@ class PythonStack {
   int steps_ = 0;
   struct Window {  // what was read in one go
     std::uint64_t begin = 0, end = 0;
-    std::array<std::byte, page + frame_bytes> bytes;
+    std::array<std::byte, page + python::frame_bytes> bytes;
   };
   std::array<Window, 2> windows_;
 };

@@ -366,7 +366,10 @@ void Listener::answer_hello(Connection& connection, wire::Frame& hello) {
   }
   connection.said_hello = true;
   connection.role = said_by.role();
-  if (connection.role == wire::Role::target) accounts_.began(connection.process_id);
+  if (connection.role == wire::Role::target) {
+    accounts_.began(connection.process_id);
+    if (options_.connected) options_.connected(connection.stream, connection.process_id);
+  }
   const bool sampler = connection.role == wire::Role::sampler;
   const std::optional<bool> traces = traces_.load();
   wire::Fields answer;

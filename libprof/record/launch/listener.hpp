@@ -58,6 +58,8 @@ class Listener {
     std::chrono::milliseconds salvage_patience = std::chrono::seconds(60);
     // Reports something about a process to the user. Called on the listener's thread.
     std::function<void(std::int64_t process_id, const std::string& text)> message;
+    // Called when a target has connected. May be empty. Called on the listener's thread.
+    std::function<void(std::uint32_t stream, std::int64_t process_id)> connected = {};
     // Called when the collector of a stream records a process that ran before. May be empty. Called
     // on the listener's thread.
     std::function<void(std::uint32_t stream)> attached = {};

@@ -4,6 +4,8 @@
 // its own and the first one take turns. The first argument is where its random numbers begin.
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -25,6 +27,7 @@ int answers = 0;  // how often the interpreter says that it lives
 extern "C" {
 unsigned long Py_Version = 0x030c00f0;  // 3.12.0
 std::uint64_t PyCode_Type[64], PyUnicode_Type[64], PyBytes_Type[64];
+std::uint64_t _PyRuntime[64];  // for readers from outside
 // When something is found to be wrong, it is ending: that is no reason to read nothing any more.
 int Py_IsFinalizing() { return answers-- > 0 ? 0 : 1; }
 int Py_IsInitialized() { return 1; }
@@ -47,6 +50,21 @@ std::uint64_t lie() {
     case 6: return address_of(PyBytes_Type);
     case 7: return random_bits() % 64;
     default: return address_of(memory + random_bits() % words);
+  }
+}
+
+// For readers from outside: an interpreter, of which the states are threads.
+void make_an_interpreter() {
+  std::uint64_t* const interpreter = memory + 1024;
+  _PyRuntime[40 / 8] = address_of(interpreter);
+  interpreter[0] = random_bits() % 4 ? 0 : lie();  // the next one
+  interpreter[72 / 8] = address_of(memory);
+  interpreter[384 / 8] = address_of(memory + 1200);  // the lock
+  for (int i = 0; i < 8; ++i) {
+    std::uint64_t* const state = memory + i * 64;
+    state[1] = random_bits() % 8 ? address_of(state + 64) : lie();
+    state[144 / 8] =
+        random_bits() % 2 ? static_cast<std::uint64_t>(syscall(SYS_gettid)) : random_bits() % 70000;
   }
 }
 
@@ -80,6 +98,7 @@ void lie_and_launch(int times) {
   for (int i = 0; i < times; ++i) {
     for (std::size_t word = 0; word < words; ++word) memory[word] = lie();
     make_half_a_truth(pthread_self());
+    make_an_interpreter();
     // Code, texts and lines are read only if the addresses of the code are sound.
     const bool sound = random_bits() % 2;
     constexpr std::size_t of_code[] = {701, 714, 716, 717};

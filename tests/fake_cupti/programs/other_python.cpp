@@ -1,6 +1,8 @@
-// other_python: as a program with an interpreter in it whose version nobody knows. It calls for
-// memory once.
+// other_python: as a program with an interpreter in it whose version nobody knows; with an
+// argument, a free-threaded one of 3.13. It calls for memory once.
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 #include "tests/fake_cupti/cuda/fake_cuda.hpp"
 
@@ -10,7 +12,7 @@ unsigned long Py_Version = 0x036300f0;  // 3.99.0
 void* PyCode_Type = nullptr;
 void* PyUnicode_Type = nullptr;
 void* PyBytes_Type = nullptr;
-char _PyRuntime[1024] = "xdebugpy";
+std::uint64_t _PyRuntime[128];
 int Py_IsFinalizing() { std::abort(); }
 int Py_IsInitialized() { std::abort(); }
 void* PyGILState_GetThisThreadState() { std::abort(); }
@@ -22,7 +24,13 @@ void* PyGILState_GetThisThreadState() { std::abort(); }
   asm volatile("" ::: "memory");
 }
 
-int main() {
+int main(int count, char**) {
+  if (count > 1) {
+    Py_Version = 0x030d00f0;
+    std::memcpy(_PyRuntime, "xdebugpy", 8);
+    _PyRuntime[1] = Py_Version;
+    _PyRuntime[2] = 1;  // it is free-threaded
+  }
   allocate();
   return 0;
 }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace gpuprof::collect {
+namespace gpuprof::python {
 
 // The table is passed in pieces, until the line is known or the table ends.
 class PythonLine {
@@ -62,4 +62,4 @@ class PythonLine {
   unsigned shift_ = 0;
 };
 
-}  // namespace gpuprof::collect
+}  // namespace gpuprof::python
