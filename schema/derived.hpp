@@ -144,7 +144,7 @@ inline constexpr Table copy_time{.name = "COPY_TIME",
 inline constexpr Column device_account_columns[]{
     stored("deviceId", Type::i64, "the device"),
     stored("class", Type::text, "as in the view account"),
-    stored("domain", Type::text, "of a call or launch: API_NAME.domain; otherwise empty"),
+    stored("domain", Type::text, "of a function: API_NAME.domain; of no call: the line"),
     stored("cause", Type::i64,
            "of a copy: enum CUpti_ActivityMemcpyKind; of a call or launch: API_NAME.cbid, 0 = "
            "none; of queued: 1 = for an event"),

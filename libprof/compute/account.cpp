@@ -138,9 +138,9 @@ void read_host_calls(store::Snapshot& snapshot, IdleTimes& idle, AccountWindow& 
                      const std::function<void()>& check) {
   for (const auto& [domain, table] : CallTimes::sources) {
     if (domain == CallTimes::internal) continue;
-    columns::Reader reader(snapshot,
-                           {.table = std::string(table),
-                            .columns = {"correlationId", "start", "end", "processId", "cbid"}});
+    columns::Reader reader(
+        snapshot, {.table = std::string(table),
+                   .columns = {"correlationId", "start", "end", "processId", "cbid", "threadId"}});
     reader.read([&, domain = domain](const columns::Chunk& chunk) {
       check();
       window.add(chunk[1], chunk[2]);
@@ -149,7 +149,8 @@ void read_host_calls(store::Snapshot& snapshot, IdleTimes& idle, AccountWindow& 
                 .start = chunk[1],
                 .end = chunk[2],
                 .process = chunk[3],
-                .cbid = chunk[4]});
+                .cbid = chunk[4],
+                .thread = chunk[5]});
     });
   }
 }
@@ -171,7 +172,8 @@ std::vector<TimeBounds> checked(std::span<const TimeBounds> given) {
 // Adds what idle time went to, and what it is in addition to what the calls show.
 class Idle {
  public:
-  using Add = std::function<void(std::string_view what, std::int64_t cause, const IdleTime& its)>;
+  using Add = std::function<void(std::string_view what, std::int64_t cause, const IdleTime& its,
+                                 const std::string& place)>;
 
   explicit Idle(const DeviceFacts& device) : device_(device) {
     const DeviceIdle& idle = device.idle;
@@ -185,11 +187,13 @@ class Idle {
       }
       in_calls_.add(split->in_calls);
       launching_.add(split->launching);
-      no_call_.add(split->no_call(gap));
     }
   }
 
-  void add_all(std::int64_t between_works, const Add& add) const {
+  void add_all(std::int64_t between_works, const Add& add_one) const {
+    const auto add = [&](std::string_view what, std::int64_t cause, const IdleTime& its) {
+      add_one(what, cause, its, {});
+    };
     const auto& [queued, for_event, launches, between, calls] = device_.idle.parts;
     const IdleParts& others = device_.idle.others.shorter;
     add("queued", 0, sum(queued, others.queued));
@@ -204,7 +208,7 @@ class Idle {
     add("launch", 0, sum({launching_.time - known, between.gaps}, others.between_launches));
     for (const auto& [function, its] : calls) add("call", function, its);
     add("call", 0, {in_calls_.time - time_of(calls), in_calls_.gaps});
-    add("no call", 0, no_call_);
+    for (const auto& [place, its] : device_.idle.away) add_one("no call", 0, its, place);
     add("unknown", 0, unknown_);
     const std::int64_t short_gaps =
         device_.gap_count - static_cast<std::int64_t>(device_.idle.gaps.size());
@@ -226,7 +230,7 @@ class Idle {
 
   const DeviceFacts& device_;
   std::int64_t in_gaps_ = 0;
-  IdleTime in_calls_, launching_, no_call_, unknown_;
+  IdleTime in_calls_, launching_, unknown_;
 };
 
 }  // namespace
@@ -269,7 +273,7 @@ std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const T
   AccountWindow extent;
   for (auto& [number, device] : devices) device.finish(extent);
   read_host_calls(snapshot, idle, extent, check);
-  idle.finish();
+  idle.finish(check);
   std::vector<Accounts> all(windows.size());
   for (std::size_t i = 0; i < windows.size(); ++i) {
     AccountWindow& window = all[i].window;
@@ -302,8 +306,9 @@ void AccountWindow::add(const columns::Column& begin, const columns::Column& end
 
 std::vector<AccountPart> account_of(const DeviceFacts& device, std::int64_t length) {
   std::vector<AccountPart> parts;
-  const auto add = [&](std::string_view what, std::int64_t cause, const IdleTime& its) {
-    if (its.time != 0) parts.push_back({what, cause, its.time, its.gaps});
+  const auto add = [&](std::string_view what, std::int64_t cause, const IdleTime& its,
+                       const std::string& place = {}) {
+    if (its.time != 0) parts.push_back({what, cause, its.time, its.gaps, place});
   };
   const DeviceTime& time = device.time;
   add("before", 0, {device.before, 1});

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
@@ -45,6 +46,7 @@ struct AccountPart {
   std::int64_t cause = 0;
   std::int64_t duration = 0;
   std::int64_t intervals = 0;
+  std::string place = {};  // of no call: what the host did, in words; empty: not known
 
   // Whether the cause is a function.
   bool is_of_function() const { return cause != 0 && (what == "call" || what == "launch"); }

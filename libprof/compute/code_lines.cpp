@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "libprof/base/printable.hpp"
 #include "libprof/read/columns/reader.hpp"
 
 namespace gpuprof::compute {
@@ -9,7 +10,20 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// "/usr/lib/python3.12/threading.py".
+struct StackPlace {
+  std::int64_t process, stack, position, frame;
+  auto operator<=>(const StackPlace&) const = default;
+};
+
+}  // namespace
+
+std::string line_words(const CodeLine& line) {
+  if (line.function.empty() && line.file.empty()) return "not in Python";
+  const std::string file = line.file.substr(line.file.rfind('/') + 1);
+  const std::string place = line.line > 0 ? file + ":" + std::to_string(line.line) : file;
+  return printable(line.function.empty() ? place : place + " " + line.function);
+}
+
 bool is_of_python(std::string_view file) {
   constexpr std::string_view folder = "/python3.";
   for (std::size_t at = file.find(folder); at != file.npos; at = file.find(folder, at + 1)) {
@@ -17,17 +31,12 @@ bool is_of_python(std::string_view file) {
     if (!before.ends_with("/lib") && !before.ends_with("/lib64")) continue;
     std::string_view rest = file.substr(at + folder.size());
     while (!rest.empty() && (is_digit(rest.front()) || rest.front() == 't')) rest.remove_prefix(1);
+    // Installed packages are in there too.
+    if (rest.starts_with("/site-packages/") || rest.starts_with("/dist-packages/")) return false;
     if (rest.starts_with('/')) return true;
   }
   return false;
 }
-
-struct StackPlace {
-  std::int64_t process, stack, position, frame;
-  auto operator<=>(const StackPlace&) const = default;
-};
-
-}  // namespace
 
 bool is_library(std::string_view file) {
   for (const std::string_view part : {"/site-packages/", "/dist-packages/", "/torchinductor_"}) {

@@ -24,6 +24,12 @@ struct CodeLine {
   auto operator<=>(const CodeLine&) const = default;
 };
 
+// "model.py:88 Model.forward"; "not in Python" without a file and a function.
+std::string line_words(const CodeLine& line);
+
+// Whether it is a file of Python's own library: "/usr/lib/python3.12/threading.py".
+bool is_of_python(std::string_view file);
+
 // Whether a file of Python is not the user's own, but of an installed package or of Python, or made
 // while the program ran.
 bool is_library(std::string_view file);

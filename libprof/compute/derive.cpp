@@ -152,7 +152,8 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIn
                 .start = chunk[1],
                 .end = chunk[2],
                 .process = chunk[3],
-                .cbid = chunk[5]});
+                .cbid = chunk[5],
+                .thread = chunk[4]});
       steps.add({.runtime = domain == CallTimes::runtime,
                  .cbid = chunk[5],
                  .correlation = chunk[0],
@@ -171,7 +172,7 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIn
     });
   }
   indexes.finish();
-  idle.finish();
+  idle.finish(check);
 }
 
 void Found::read_ranges(store::Snapshot& snapshot, const std::function<void()>& check) {
@@ -249,7 +250,9 @@ void Found::write_account(store::Database& database) {
     for (const AccountPart& part : account_of(facts, window.length())) {
       const bool in_function = part.is_of_function();
       insert.bind(1, number).bind(2, part.what);
-      insert.bind(3, !in_function ? "" : is_of_driver(part.cause) ? "driver" : "runtime");
+      insert.bind(3, !in_function               ? std::string_view(part.place)
+                     : is_of_driver(part.cause) ? "driver"
+                                                : "runtime");
       insert.bind(4, in_function ? cbid_of(part.cause) : part.cause);
       insert.bind(5, part.duration).bind(6, part.intervals).run();
     }

@@ -51,11 +51,12 @@ void HostCalls::add(const HostCall& call) {
   if (begin < call.end || (call.launches && is_soon_after(begin, call.end))) calls_.add(call);
 }
 
-std::int64_t HostCalls::before_launch(std::size_t gap, std::int64_t begin, std::int64_t end) const {
+HostCalls::TimeSpan HostCalls::before_launch(std::size_t gap, std::int64_t begin,
+                                             std::int64_t end) const {
   begin = std::max(begin, gaps_[gap].begin);
   end = std::min(end, gaps_[gap].end);
   if (launches_[gap]) end = std::min(end, launches_[gap]->begin);
-  return std::max<std::int64_t>(end - begin, 0);
+  return {begin, end};
 }
 
 std::int64_t HostCalls::in_launch(std::size_t gap) const {
@@ -98,8 +99,10 @@ void HostCalls::take(Process& process, const HostCall& call, std::int64_t begin)
   for (; gap < gaps_.size() && gaps_[gap].begin < call.end; ++gap) {
     go_to(gap);
     if (gaps_[gap].behind.process != call.process) continue;
-    const std::int64_t time = before_launch(gap, begin, call.end);
+    const TimeSpan its_part = before_launch(gap, begin, call.end);
+    const std::int64_t time = its_part.length();
     if (time == 0) continue;
+    take_moments(call.process, its_part);
     (call.launches ? splits_[gap].launching : splits_[gap].in_calls) += time;
     if (process.functions.size() == most_functions && !process.functions.contains(call.function)) {
       continue;
@@ -120,8 +123,10 @@ void HostCalls::take_free(Process& process, const HostCall& call) {
   for (const auto& [begin, end] : process.free) {
     for (std::size_t gap = first_after(begin); gap < gaps_.size() && gaps_[gap].begin < end;
          ++gap) {
-      if (gaps_[gap].behind.process == call.process)
-        between_[gap] += before_launch(gap, begin, end);
+      if (gaps_[gap].behind.process != call.process) continue;
+      const TimeSpan its_part = before_launch(gap, begin, end);
+      between_[gap] += its_part.length();
+      take_moments(call.process, its_part);
     }
   }
   process.free.clear();
@@ -154,9 +159,67 @@ void HostCalls::end(std::size_t gap) {
   (launches_[gap]->for_event ? parts_.queued_for_event : parts_.queued).add(split.queued);
 }
 
+void HostCalls::take_moments(std::int64_t process, const TimeSpan& time) {
+  if (!moments_ || time.length() == 0) return;
+  const auto all = moments_->of(process);
+  auto moment = std::ranges::lower_bound(all, time.begin, {}, &HostMoments::Moment::time);
+  if (moment == all.end() || moment->time >= time.end) return;
+  std::vector<bool>& taken = taken_[process];
+  taken.resize(all.size());
+  for (; moment != all.end() && moment->time < time.end; ++moment) {
+    taken[static_cast<std::size_t>(moment - all.begin())] = true;
+  }
+}
+
+void HostCalls::divide_away(const std::vector<std::optional<Split>>& splits) {
+  struct Away {
+    std::int64_t time = 0;
+    std::map<std::uint32_t, IdleTime> causes;  // of each the number of moments, and gaps
+  };
+  std::map<std::int64_t, Away> processes;
+  IdleTime& unknown = away_[""];
+  for (std::size_t gap = 0; gap < gaps_.size(); ++gap) {
+    const std::int64_t time = splits[gap] ? splits[gap]->no_call(gaps_[gap]) : 0;
+    const std::int64_t process = gaps_[gap].behind.process;
+    const auto all = moments_ ? moments_->of(process) : std::span<const HostMoments::Moment>();
+    if (time <= 0 || all.empty()) {
+      unknown.add(time);
+      continue;
+    }
+    Away& away = processes[process];
+    away.time += time;
+    const TimeSpan its_part = before_launch(gap, gaps_[gap].begin, gaps_[gap].end);
+    const auto taken = taken_.find(process);
+    std::map<std::uint32_t, std::int64_t> counts;
+    for (auto moment =
+             std::ranges::lower_bound(all, its_part.begin, {}, &HostMoments::Moment::time);
+         moment != all.end() && moment->time < its_part.end; ++moment) {
+      const auto place = static_cast<std::size_t>(moment - all.begin());
+      if (taken == taken_.end() || !taken->second[place]) ++counts[moment->cause];
+    }
+    for (const auto& [cause, count] : counts) away.causes[cause].add(count);
+  }
+  for (const auto& [process, away] : processes) {
+    std::int64_t count = 0, before = 0;
+    for (const auto& [cause, its] : away.causes) count += its.time;
+    if (count == 0) unknown.add(away.time);
+    // The parts add up to the time.
+    for (const auto& [cause, its] : away.causes) {
+      const auto until = [&](std::int64_t moments) {
+        return static_cast<std::int64_t>(static_cast<__int128>(away.time) * moments / count);
+      };
+      IdleTime& part = away_[moments_->words_of(cause)];
+      part.time += until(before + its.time) - until(before);
+      part.gaps += its.gaps;
+      before += its.time;
+    }
+  }
+}
+
 std::vector<std::optional<HostCalls::Split>> HostCalls::finish(
-    std::vector<std::optional<GapLaunch>> launches) {
+    std::vector<std::optional<GapLaunch>> launches, const HostMoments* moments) {
   launches_ = std::move(launches);
+  moments_ = moments;
   launches_.resize(gaps_.size());
   between_.resize(gaps_.size());
   counted_.resize(gaps_.size());
@@ -167,6 +230,7 @@ std::vector<std::optional<HostCalls::Split>> HostCalls::finish(
     end(gap);
     found[gap] = splits_[gap];
   }
+  divide_away(found);
   return found;
 }
 

@@ -6,12 +6,14 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "libprof/compute/device_time.hpp"
+#include "libprof/compute/host_moments.hpp"
 #include "libprof/compute/sorted.hpp"
 
 namespace gpuprof::compute {
@@ -100,13 +102,22 @@ class HostCalls {
     latest_process_ = process;
   }
   // `launches` is indexed like the gaps; empty: none are known. So is the result; nullopt if no
-  // call of the gap's process is known. Call once; nothing may be added afterwards.
-  std::vector<std::optional<Split>> finish(std::vector<std::optional<GapLaunch>> launches = {});
+  // call of the gap's process is known. Call once; nothing may be added afterwards. `moments`: what
+  // the host did; null: it is not known.
+  std::vector<std::optional<Split>> finish(std::vector<std::optional<GapLaunch>> launches = {},
+                                           const HostMoments* moments = nullptr);
   // Of all gaps with a split. Functions beyond those that are distinguished are only in the splits.
   // Call after finish().
   const IdleParts& parts() const { return parts_; }
+  // Time in no call, by what the host did then, as the moments in it are a sample of that; "": it
+  // is not known.
+  const std::map<std::string, IdleTime>& away() const { return away_; }
 
  private:
+  struct TimeSpan {
+    std::int64_t begin, end;
+    std::int64_t length() const { return end > begin ? end - begin : 0; }
+  };
   struct InFunction {
     std::int64_t launching = 0, in_calls = 0;  // parts of the gap
     std::int64_t longest = 0, correlation = 0;
@@ -125,9 +136,12 @@ class HostCalls {
   void take_free(Process& process, const HostCall& call);
   void end_gap(Process& process);
   void end(std::size_t gap);
+  // The moments in that time are not in a time in no call.
+  void take_moments(std::int64_t process, const TimeSpan& time);
+  void divide_away(const std::vector<std::optional<Split>>& splits);
   std::size_t first_after(std::int64_t time);
   // What of the time is in the gap, before the work after it was launched.
-  std::int64_t before_launch(std::size_t gap, std::int64_t begin, std::int64_t end) const;
+  TimeSpan before_launch(std::size_t gap, std::int64_t begin, std::int64_t end) const;
   // What of the gap the work after it took from its call on until it arrived.
   std::int64_t in_launch(std::size_t gap) const;
 
@@ -138,6 +152,9 @@ class HostCalls {
   std::vector<std::int64_t> between_;  // time between launches, ns
   std::vector<bool> counted_;          // in_launch() is in parts_
   IdleParts parts_;
+  const HostMoments* moments_ = nullptr;
+  std::unordered_map<std::int64_t, std::vector<bool>> taken_;  // by process and moment
+  std::map<std::string, IdleTime> away_;
   Sorted<HostCall> calls_;  // those within a gap, and launches soon before one
   std::unordered_set<std::int64_t> processes_;
   std::optional<std::int64_t> latest_process_;  // in processes_

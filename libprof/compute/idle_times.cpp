@@ -69,17 +69,22 @@ void IdleTimes::add(const Calls& calls) {
                      .end = calls.end},
                     asked_for_, wanted);
   const auto correlation = calls.correlation.int64s(), start = calls.start.int64s(),
-             end = calls.end.int64s(), process = calls.process.int64s(), cbid = calls.cbid.int64s();
+             end = calls.end.int64s(), process = calls.process.int64s(), cbid = calls.cbid.int64s(),
+             thread = calls.thread.int64s();
   for (std::size_t row = 0; row < correlation.size(); ++row) {
     add(HostCall{.process = process[row],
                  .begin = start[row],
                  .end = end[row],
                  .correlation = correlation[row],
                  .function = function_number(calls.of_driver, cbid[row])});
+    if (!moments_.empty() && asked_for_.contains(correlation[row])) {
+      moments_.add_launch(process[row], thread[row]);
+    }
   }
 }
 
-void IdleTimes::finish() {
+void IdleTimes::finish(const std::function<void()>& check) {
+  moments_.find(check);
   for (Place& place : places_) place.idle.others.longest = place.idle.gaps;
   launch_gaps_->join(launch_calls_, waited_for_, [&](std::size_t place) -> LaunchedGaps& {
     return places_[place].idle.others;
@@ -88,8 +93,9 @@ void IdleTimes::finish() {
     for (const std::int64_t process : processes_) place.host->know(process);
     auto& launches = place.idle.others.launches;
     launches.resize(place.idle.gaps.size());
-    place.idle.splits = place.host->finish(std::move(launches));
+    place.idle.splits = place.host->finish(std::move(launches), &moments_);
     place.idle.parts = place.host->parts();
+    place.idle.away = place.host->away();
   }
 }
 

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "libprof/compute/device_time.hpp"
 #include "libprof/compute/gpu_work.hpp"
 #include "libprof/compute/host_calls.hpp"
+#include "libprof/compute/host_moments.hpp"
 #include "libprof/compute/launch_calls.hpp"
 #include "libprof/compute/launch_gaps.hpp"
 #include "libprof/read/columns/chunk.hpp"
@@ -25,6 +28,7 @@ struct DeviceIdle {
   std::vector<Gap> gaps;                                // the longest, in time order
   std::vector<std::optional<HostCalls::Split>> splits;  // of these
   IdleParts parts;                                      // of these
+  std::map<std::string, IdleTime> away;                 // of these: HostCalls::away()
   LaunchedGaps others;
 };
 
@@ -48,6 +52,7 @@ class IdleTimes {
   // First of all.
   void read_waits(store::Snapshot& snapshot, const std::function<void()>& check) {
     waits_.read(snapshot, check);
+    moments_.read(snapshot, check);
   }
   // Its call; may be repeated.
   void add(const GpuWork& work);
@@ -69,10 +74,10 @@ class IdleTimes {
 
   struct Calls {
     bool of_driver = false;
-    const columns::Column &correlation, &start, &end, &process, &cbid;
+    const columns::Column &correlation, &start, &end, &process, &cbid, &thread;
   };
   void add(const Calls& calls);
-  void finish();
+  void finish(const std::function<void()>& check);
 
   const CorrelationSet& asked_for() const { return asked_for_; }
   // After finish().
@@ -93,6 +98,7 @@ class IdleTimes {
 
   const std::vector<TimeBounds> windows_;
   StreamWaits waits_;
+  HostMoments moments_;
   CorrelationSet asked_for_, waited_for_;
   // If the windows are bounded: work after gaps, and when the last of it began.
   CorrelationSet ended_gaps_;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/read/names.hpp"
@@ -26,6 +27,8 @@ AccountRow row_of(const compute::AccountPart& part, reading::Names& names) {
     if (row.cause.empty()) row.cause = std::to_string(part.cause);
   } else if (part.what == "queued" && part.cause != 0) {
     row.cause = "cudaStreamWaitEvent";
+  } else if (part.what == "no call") {
+    row.cause = printable(part.place);
   } else if (part.is_of_function()) {
     using enum reading::ApiDomain;
     row.cause = names.api(compute::is_of_driver(part.cause) ? driver : runtime,
@@ -70,15 +73,25 @@ class GpuText {
 
   void print(const AccountRow& row) { print(row, words_of(row)); }
   void leave_out(const AccountRow& row) {
-    others_.duration += row.duration;
-    ++left_out_;
+    LeftOut& others = row.what == "no call" ? lines_ : functions_;
+    others.sum.duration += row.duration;
+    ++others.count;
   }
-  void print_others(std::string_view did, std::string_view what) {
-    if (left_out_ > 0) print(others_, std::string(did) + count_of(left_out_, what));
+  void print_others() {
+    print(functions_, "was idle, the host in ", "other function");
+    print(lines_, "was idle, the host in no call of CUDA: ", "other line");
   }
   void print_sum() { print(all_, "in all"); }
 
  private:
+  struct LeftOut {
+    AccountRow sum;
+    std::int64_t count = 0;
+  };
+
+  void print(const LeftOut& others, std::string_view did, std::string_view what) {
+    if (others.count > 0) print(others.sum, std::string(did) + count_of(others.count, what));
+  }
   void print(const AccountRow& row, const std::string& words) {
     const Cell cells[]{percent_of(row, account_), row.duration,
                        row.intervals > 0 ? Cell(row.intervals) : Cell(), words};
@@ -88,15 +101,16 @@ class GpuText {
 
   const TimeAccount& account_;
   Table table_;
-  AccountRow all_, others_;
-  std::int64_t left_out_ = 0;
+  AccountRow all_;
+  LeftOut functions_, lines_;
 };
 
-// Text sums up the functions in which the host was for less than this.
+// Text sums up the functions and lines in which the host was for less than this.
 constexpr double least_percent_of_a_function = 0.1;
 
-bool is_of_function(const AccountRow& row) {
-  return row.what == "call" || (row.what == "launch" && !row.cause.empty());
+bool is_of_function_or_line(const AccountRow& row) {
+  return row.what == "call" ||
+         ((row.what == "launch" || row.what == "no call") && !row.cause.empty());
 }
 
 void print_text(const TimeAccount& account, Output& output) {
@@ -111,10 +125,10 @@ void print_text(const TimeAccount& account, Output& output) {
     GpuText text(account, output);
     for (const AccountRow& row : gpu.rows) {
       const bool is_short =
-          is_of_function(row) && percent_of(row, account) < least_percent_of_a_function;
+          is_of_function_or_line(row) && percent_of(row, account) < least_percent_of_a_function;
       is_short ? text.leave_out(row) : text.print(row);
     }
-    text.print_others("was idle, the host in ", "other function");
+    text.print_others();
     text.print_sum();
   }
 }
@@ -130,6 +144,7 @@ std::optional<compute::AccountPart> part_of(store::Statement& row) {
                             .cause = row.integer(3),
                             .duration = row.integer(4),
                             .intervals = row.integer(5)};
+  if (part.what == "no call") part.place = row.text(2);
   if (part.is_of_function()) {
     part.cause = compute::function_number(row.text(2) == "driver", part.cause);
   }

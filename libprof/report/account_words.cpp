@@ -20,7 +20,9 @@ bool is_gap(const AccountRow& row) {
 
 std::string gap_words(const AccountRow& row) {
   const std::string& cause = row.cause;
-  if (row.what == "no call") return "the host in no call of CUDA";
+  if (row.what == "no call") {
+    return "the host in no call of CUDA" + (cause.empty() ? "" : ": " + cause);
+  }
   if (row.what == "unknown") return "the host's calls not recorded";
   if (row.what == "short gap") return "in short gaps";
   if (row.what == "launch" && cause.empty()) return "the host between launches";
@@ -35,6 +37,10 @@ std::string gap_words(const AccountRow& row) {
 std::string class_words(const AccountRow& longest) {
   if (longest.what == "launch") return "the host launching work";
   if (longest.what == "queued") return "work waiting in its stream";
+  if (longest.what == "no call") {
+    return "the host in no call of CUDA, above all " +
+           (longest.cause.empty() ? "not in Python" : longest.cause);
+  }
   return "the host in calls of CUDA, above all " +
          (longest.cause.empty() ? "others" : longest.cause);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/report/output.hpp"
@@ -71,7 +70,7 @@ void print_text(std::span<const LineTime> lines, Output& output, std::size_t mos
     table.row(cells);
   };
   for (const LineTime& line : lines.first(std::min(most, lines.size()))) {
-    print(line, line_words(line.line));
+    print(line, compute::line_words(line.line));
   }
   if (lines.size() > most) {
     print(others, count_of(static_cast<std::int64_t>(lines.size() - most), "other line"));
@@ -80,13 +79,6 @@ void print_text(std::span<const LineTime> lines, Output& output, std::size_t mos
 }
 
 }  // namespace
-
-std::string line_words(const compute::CodeLine& line) {
-  if (line.function.empty() && line.file.empty()) return "not in Python";
-  const std::string file = line.file.substr(line.file.rfind('/') + 1);
-  const std::string place = line.line > 0 ? file + ":" + std::to_string(line.line) : file;
-  return printable(line.function.empty() ? place : place + " " + line.function);
-}
 
 void print_lines(std::span<const LineTime> lines, std::ostream& out, const ReportOptions& options) {
   Output output(out, options);

@@ -3,15 +3,11 @@
 
 #include <ostream>
 #include <span>
-#include <string>
 
 #include "libprof/compute/line_times.hpp"
 #include "libprof/report/options.hpp"
 
 namespace gpuprof::report {
-
-// "model.py:88 Model.forward"; "not in Python" without a function.
-std::string line_words(const compute::CodeLine& line);
 
 // Text shows options.top lines, the others as one; CSV and JSON have all of them.
 void print_lines(std::span<const compute::LineTime> lines, std::ostream& out,

@@ -1,11 +1,11 @@
 -- Where the time of each GPU went: parts that add up to the run, from its first call or GPU work to
--- the end of its last. Of several kinds of work at a time the first class counts.
+-- the end of its last. Of work at a time the first class counts.
 --
 -- device_id INTEGER: the device
 -- class TEXT: compute; communication = NCCL's kernels alone; copy; set; idle: queued = work
 --   was launched, launch = the host launched, call = it was in another, no call, unknown = no calls
 --   are recorded, short gap = not looked at; before, after = its work
--- cause TEXT: direction of a copy; CUDA function; NULL = none
+-- cause TEXT: direction of a copy; CUDA function; line of Python
 -- duration_ms REAL [ms]: how long
 -- share REAL [share]: of the run, from 0 to 1
 -- intervals INTEGER [count]: how often; of idle time, in how many gaps
@@ -17,6 +17,7 @@ SELECT a.deviceId AS device_id,
                                     WHERE e.enum = 'CUpti_ActivityMemcpyKind' AND e.value = a.cause),
                                    CAST(a.cause AS TEXT))
          WHEN 'queued' THEN CASE a.cause WHEN 1 THEN 'cudaStreamWaitEvent' END
+         WHEN 'no call' THEN nullif(a.domain, '')
          ELSE (SELECT substr(n.name, 1, length(n.name) - length(ltrim(n.name, '_')) +
                                         instr(ltrim(n.name, '_') || '_', '_') - 1)
                FROM API_NAME AS n WHERE n.domain = a.domain AND n.cbid = a.cause)

@@ -106,13 +106,19 @@ class Run:
 
     def expected(self, device, begin, end):
         """{(class, cause): ns}"""
+        found = collections.Counter()
+        for now, until, key in self.segments(device, begin, end):
+            found[key] += until - now
+        return dict(found)
+
+    def segments(self, device, begin, end):
+        """(from, to, (class, cause))"""
         work = sorted(row[1:] for row in self.work if row[0] == device)
         times = {time for row in work for time in row[1:3]}
         times |= {time for call in self.calls for time in (call[0], -call[1])}
         times |= {-call[1] + LATENCY for call in self.launches.values()}
         times = sorted({begin, end, *(time for time in times if begin < time < end)})
         first, last = min(row[1] for row in work), max(row[2] for row in work)
-        found = collections.Counter()
         for now, until in zip(times, times[1:]):
             running = [row[0] for row in work if row[1] <= now < row[2]]
             if running:
@@ -131,8 +137,7 @@ class Run:
                 over = max((row for row in work if row[2] <= now), key=lambda row: (row[2], row[1]))
                 inside = begin < over[2] and after[1] <= end
                 key = self.idle(now, until, over if inside else None, after)
-            found[key] += until - now
-        return dict(found)
+            yield now, until, key
 
 
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")
@@ -245,6 +250,78 @@ class Account(unittest.TestCase):
         self.assertLess(len(shown), len(rows))
         self.assertEqual(len(text), len(shown) + 4)
         self.assertIn(f"the host in {len(rows) - len(shown)} other functions", text[-2])
+
+    def test_lines_of_the_host(self):
+        """Random samples of three threads, in two processes."""
+        profile = self.folder / "sampled.sqlite"
+        shutil.copy(self.profiles["torch_step"], profile)
+        run, chance = Run(profile), random.Random(37)
+        database = sqlite3.connect(profile)
+        (process,) = database.execute("SELECT process_id FROM processes").fetchone()
+        (main,) = database.execute(
+            "SELECT threadId FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId IN"
+            " (SELECT correlationId FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)"
+            " GROUP BY 1 ORDER BY count(*) DESC"
+        ).fetchone()
+        database.execute(
+            "CREATE TABLE HOST_SAMPLE (time, stop, samples, ofProcess, threadId, state, stack, holder, processId)"
+        )
+        files = "/src/a.py", "/src/b.py", "/usr/lib/python3.12/queue.py", "/src/'; DROP\x1b.py"
+        for number, file in enumerate(files):
+            database.execute(
+                "INSERT INTO STACK_FRAME (frame, module, function, line, processId) VALUES (?, ?, ?, ?, ?)",
+                (7 + number, file, "f", 10 + number, process),
+            )
+            database.execute(
+                "INSERT INTO STACK_ENTRY (stack, position, frame, processId) VALUES (?, 0, ?, ?)",
+                (7 + number, 7 + number, process),
+            )
+        at, moments = run.first, []
+        while at < run.last:
+            stop = at + chance.randrange(100_000, 300_000)
+            state, stack = chance.randrange(5), chance.randrange(7, 11)
+            database.execute(
+                "INSERT INTO HOST_SAMPLE VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?)",
+                (at, stop, process, main, state, stack, main + 1, process),
+            )
+            place = ("a.py:10 f", "b.py:11 f", "queue.py:12 f", "'; DROP\\x1b.py:13 f")[stack - 7]
+            words = (place, f"waiting for a processor in {place}",
+                     "waiting for the interpreter's lock, held by a.py:10 f", f"sleeping in {place}",
+                     f"waiting in {place}")[state]  # fmt: skip
+            if state == 4 and stack == 9:
+                words = "b.py:11 f in a child process"
+            moments.append((at, words))
+            at = stop
+        for thread, of, state, stack in ((main + 1, process, 4, 7), (5, 77, 0, 8)):
+            database.execute("INSERT INTO HOST_SAMPLE VALUES (?, ?, 1, ?, ?, ?, ?, 0, ?)",
+                             (run.first, run.last + 1, of, thread, state, stack, process))  # fmt: skip
+        for wrong in ((0, 5, 1), (9, 2, 1), (run.first, 2**62, 2**31), ("x", b"y", None)):
+            database.execute("INSERT INTO HOST_SAMPLE VALUES (?, ?, ?, 5, 6, 9, -1, 0, ?)",
+                             (*wrong, process))  # fmt: skip
+        database.commit()
+        database.close()
+
+        ran = account(profile, "--json")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        (table,) = json.loads(ran.stdout)["tables"]
+        found = {
+            row["cause"]: row["duration_ns"] for row in table["rows"] if row["class"] == "no call"
+        }
+        [device] = {row["device_id"] for row in table["rows"]}
+        away = [segment[:2] for segment in run.segments(device, run.first, run.last)
+                if segment[2] == ("no call", None)]  # fmt: skip
+        whole = sum(until - now for now, until in away)
+        self.assertEqual(sum(found.values()), whole)
+        counts, place = collections.Counter(), 0
+        for at, words in moments:
+            while place < len(away) and away[place][1] <= at:
+                place += 1
+            counts[words] += place < len(away) and away[place][0] <= at
+        counts = +counts
+        self.assertGreater(sum(counts.values()), 50)
+        for words, count in counts.items():
+            self.assertAlmostEqual(found.pop(words), whole * count / sum(counts.values()), delta=1)
+        self.assertEqual(found, {})
 
     def test_files_of_nvprof(self):
         """They have no short names, no processes and no names of functions."""

@@ -695,11 +695,11 @@ class Tables:
     process_id: process of the kernel
     """
     account: Table
-    r"""Where the time of each GPU went: parts that add up to the run, from its first call or GPU work to the end of its last. Of several kinds of work at a time the first class counts.
+    r"""Where the time of each GPU went: parts that add up to the run, from its first call or GPU work to the end of its last. Of work at a time the first class counts.
 
     device_id: the device
     class: compute; communication = NCCL's kernels alone; copy; set; idle: queued = work was launched, launch = the host launched, call = it was in another, no call, unknown = no calls are recorded, short gap = not looked at; before, after = its work
-    cause: direction of a copy; CUDA function; NULL = none
+    cause: direction of a copy; CUDA function; line of Python
     duration_ms (ms): how long
     share (share): of the run, from 0 to 1
     intervals (count): how often; of idle time, in how many gaps
@@ -1729,7 +1729,7 @@ class Tables:
 
     deviceId: the device
     class: as in the view account
-    domain: of a call or launch: API_NAME.domain; otherwise empty
+    domain: of a function: API_NAME.domain; of no call: the line
     cause: of a copy: enum CUpti_ActivityMemcpyKind; of a call or launch: API_NAME.cbid, 0 = none; of queued: 1 = for an event
     duration (ns): how long
     intervals (count): how often; of idle time, in how many gaps

@@ -50,6 +50,9 @@ std::string findings_markdown(const Findings& findings, const Shown& shown) {
       if (!when.empty()) text += (name.empty() ? "; most " : ", ") + when;
       text += '\n';
     }
+    if (const std::string did = host_words(findings, finding); !did.empty()) {
+      text += "- " + escaped(did) + "\n";
+    }
     text += "- " + escaped(std::string(rule.fix)) + " ([more](" + std::string(rule.link) +
             "), rule `" + std::string(rule.id) + "`)\n\n";
   }

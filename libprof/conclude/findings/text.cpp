@@ -54,6 +54,9 @@ std::string findings_text(const Findings& findings, const Shown& shown) {
     text += paragraph("   ", saving(findings, finding) + simulated_words(finding) +
                                  "; confidence " + std::string(name_of(finding.confidence)));
     text += draws_text(finding);
+    if (const std::string did = host_words(findings, finding); !did.empty()) {
+      text += paragraph("   ", did);
+    }
     text += paragraph("   Fix: ", rule.fix);
     text += "   " + explaining_command(shown, rule) + '\n';
   }

@@ -93,6 +93,23 @@ std::string where(const Draw& draw) {
   return "from " + report::format_moment(*draw.first) + " to " + report::format_moment(*draw.last);
 }
 
+std::string host_words(const Findings& findings, const Finding& finding) {
+  constexpr std::size_t most = 4;
+  constexpr std::string_view part = "no call";
+  if (std::ranges::find(finding.draws, part, &Draw::part) == finding.draws.end()) return {};
+  const Device& device = findings.device(finding.device);
+  const auto whole = device.parts.find(std::string(part));
+  if (whole == device.parts.end() || whole->second <= 0) return {};
+  std::string text;
+  std::size_t shown = 0;
+  for (const report::AccountRow& row : device.rows) {  // longest first
+    if (row.what != part || row.cause.empty() || shown++ >= most) continue;
+    const double share = static_cast<double>(row.duration) / static_cast<double>(whole->second);
+    text += (text.empty() ? "" : ", ") + percent_words(share) + " " + printable(row.cause);
+  }
+  return text.empty() ? text : "The host in no call of CUDA: " + text + ".";
+}
+
 std::vector<Abstention> abstentions(const Findings& findings) {
   std::vector<Abstention> all;
   for (const Judgement& judgement : findings.judgements) {

@@ -37,6 +37,9 @@ std::string amount(const Draw& draw);
 std::string what(const Draw& draw);
 // "from 121.53ms to 122.9ms"; empty: not known.
 std::string where(const Draw& draw);
+// What the host did in no call of CUDA, if the finding is about that and the file says so: "The
+// host in no call of CUDA: 61.2 % collate.py:88 collate in a child process, …"; empty otherwise.
+std::string host_words(const Findings& findings, const Finding& finding);
 // Each reason for which rules abstained, with their ids.
 struct Abstention {
   std::string rules, reason;

@@ -23,7 +23,9 @@ extern const Rule host_away{
         "Of each gap, the part is saved in which the host did something else, and nothing else.",
     .mends = simulate::away,
     .confidence = Confidence::medium,
-    .reason = "What the host did is not recorded; NVTX ranges or --stacks would show it.",
+    .reason =
+        "Whether the host could do that at another time is not known; --host-samples shows what it "
+        "was.",
     .fix =
         "Find what the host does there: reading and preparing data (more workers, "
         "prefetching), Python, logging, other processes. Do it on another thread, or before "

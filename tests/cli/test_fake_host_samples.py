@@ -1,0 +1,175 @@
+"""--host-samples: what threads of Python do while the GPU has no work, as seen from outside."""
+# ctest-labels: plain
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from fake_run import FAKE, GPUPROF, FakeTest
+
+# Another interpreter: a command that runs one.
+PYTHON = os.environ.get("GPUPROF_TEST_PYTHON", sys.executable).split()
+
+# Each phase ends with a launch, so the GPU has no work in it. Lines with a comment are looked up by it.
+PROGRAM = """\
+import ctypes, json, logging, multiprocessing, os, queue, sys, threading, time
+
+cuda = ctypes.CDLL(sys.argv[1])
+libc = ctypes.PyDLL(None)  # its functions keep the interpreter's lock
+took = {}
+
+
+def busy(time_s=0.15):
+    end = time.monotonic() + time_s
+    while time.monotonic() < end:
+        pass
+
+
+def sleeps():
+    time.sleep(0.15)  # sleeps
+
+
+def collate(results):
+    while True:
+        for i in range(1_500_000):
+            result = i
+        results.put(result)
+
+
+def loads(results):
+    for _ in range(3):
+        results.get()
+
+
+def hold():
+    for _ in range(15):
+        libc.usleep(20_000)  # holds
+
+
+def locked():
+    thread = threading.Thread(target=hold)
+    thread.start()
+    end = time.monotonic() + 0.2
+    while time.monotonic() < end:
+        time.sleep(0)
+
+
+def reads():
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        libc.usleep(150_000)
+        os._exit(0)
+    os.close(writer)
+    os.read(reader, 1)  # reads
+
+
+class Slow(logging.Handler):
+    def emit(self, record):
+        for i in range(400_000):
+            record.count = i
+
+
+def logs():
+    for _ in range(4):
+        logging.warning("a message")
+
+
+def writes():
+    for _ in range(3):
+        json.dumps(list(range(60_000)), indent=1)
+
+
+def phase(what, *arguments):
+    begin = time.monotonic()
+    what(*arguments)
+    took[what.__name__] = time.monotonic() - begin
+    cuda.fake_launch(b"work", 1)
+
+
+if __name__ == "__main__":
+    cuda.fake_init()
+    logging.getLogger().addHandler(Slow())
+    multiprocessing.set_start_method("fork")
+    results = multiprocessing.Queue(1)
+    worker = multiprocessing.Process(target=collate, args=(results,), daemon=True)
+    cuda.fake_launch(b"work", 1)
+    for what in (busy, sleeps, reads, logs, writes, locked):
+        phase(what)
+    worker.start()
+    phase(loads, results)
+    worker.terminate()
+    with open(sys.argv[2], "w") as file:
+        json.dump(took, file)
+"""
+
+
+class HostSamples(FakeTest):
+    def record(self, *options):
+        program = self.folder / "program.py"
+        program.write_text(PROGRAM)
+        return self.profile(*PYTHON, program, FAKE / "libcuda.so.1", self.folder / "took.json",
+                            options=options, check=0)  # fmt: skip
+
+    def account(self):
+        printed = subprocess.run([GPUPROF, "account", self.output, "--json"], capture_output=True,
+                                 check=True, timeout=120)  # fmt: skip
+        [table] = json.loads(printed.stdout)["tables"]
+        return table["rows"]
+
+    def place(self, comment):
+        [line] = [
+            i for i, text in enumerate(PROGRAM.split("\n"), 1) if text.endswith("# " + comment)
+        ]
+        return f"program.py:{line} "
+
+    def test_planted_causes_are_named(self):
+        run = self.record("--host-samples")
+        self.assertNotIn("host samples", run.stderr)
+        took = json.loads((self.folder / "took.json").read_text())
+        rows = self.account()
+        causes = {
+            row["cause"]: row["duration_ns"] / 1e9 for row in rows if row["class"] == "no call"
+        }
+        named = 0
+        for phase, (words, function) in {
+            "busy": ("", "busy"),
+            "sleeps": ("sleeping in ", "sleeps"),
+            "reads": ("waiting in ", "reads"),
+            "logs": ("", "Slow.emit"),
+            "writes": ("", "writes"),
+            "locked": ("waiting for the interpreter's lock, held by ", "hold"),
+            "loads": ("", "collate"),
+        }.items():
+            # On a busy machine a line waits for a processor, and has fewer samples.
+            its = sum(time for cause, time in causes.items()
+                      if cause.startswith(words) and f" {function}" in cause)  # fmt: skip
+            named += its
+            with self.subTest(phase, causes=causes, took=took):
+                self.assertGreater(its, 0.3 * took[phase])
+        self.assertGreater(named, 0.8 * sum(causes.values()), causes)
+        for words, comment, function in (
+            ("sleeping in ", "sleeps", "sleeps"),
+            ("waiting in ", "reads", "reads"),
+            ("waiting for the interpreter's lock, held by ", "holds", "hold"),
+        ):
+            self.assertIn(words + self.place(comment) + function, causes)
+        self.assertTrue(any(cause.endswith(" in a child process") for cause in causes), causes)
+        # What the file says adds up, and is what is computed from it.
+        stored = self.database().rows("SELECT class, cause, duration_ms FROM account")
+        self.assertEqual({row[:2]: round(row[2] * 1e6) for row in stored},
+                         {(row["class"], row["cause"]): row["duration_ns"] for row in rows})  # fmt: skip
+        self.assertAlmostEqual(sum(row["share"] for row in rows), 1, delta=1e-4)
+
+    def test_without_the_option_there_are_none(self):
+        self.record()
+        self.assertEqual({row["cause"] for row in self.account() if row["class"] == "no call"},
+                         {None})  # fmt: skip
+        self.assertEqual(
+            self.database().one("SELECT count(*) FROM sqlite_master WHERE name = 'HOST_SAMPLE'"), 0
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
