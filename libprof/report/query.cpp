@@ -20,6 +20,7 @@
 #include "libprof/report/output.hpp"
 #include "schema/database.hpp"
 #include "schema/derived.hpp"
+#include "schema/graph_nodes.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -36,6 +37,12 @@ constexpr std::size_t kept_back = 1 << 22;
 
 // The integers that JSON readers represent exactly.
 constexpr std::int64_t exact_in_json = std::int64_t{1} << 53;
+
+void add_if_missing(store::Database& database, const schema::Table& table) {
+  if (database.has_table(table.name)) return;
+  const std::string sql = schema::create_table_sql(table);
+  database.execute("CREATE TEMP" + sql.substr(sql.find(' ')));
+}
 
 std::string hex(std::span<const std::byte> bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -362,11 +369,8 @@ std::string_view NamedQuery::question() const {
 }
 
 void add_computed_tables(store::Database& database) {
-  for (const schema::Table* table : schema::tables::derived) {
-    if (database.has_table(table->name)) continue;
-    const std::string sql = schema::create_table_sql(*table);
-    database.execute("CREATE TEMP" + sql.substr(sql.find(' ')));
-  }
+  for (const schema::Table* table : schema::tables::derived) add_if_missing(database, *table);
+  add_if_missing(database, schema::GraphNode::table);
 }
 
 const NamedQuery* find_query(std::string_view name) {

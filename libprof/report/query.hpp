@@ -22,8 +22,8 @@ struct NamedQuery {
 std::span<const NamedQuery> named_queries();
 const NamedQuery* find_query(std::string_view name);  // null: no such query
 
-// Adds, for this connection only, tables that named queries need but files of older gpuprof
-// versions lack. They are empty, as in a file whose run is still in progress.
+// Adds, for this connection only, tables that named queries need but the file lacks: those of newer
+// gpuprof versions, and those that only some runs have. They are empty.
 void add_computed_tables(store::Database& database);
 
 enum class QueryLayout { text, csv, json, markdown };

@@ -64,6 +64,10 @@ class Query(unittest.TestCase):
     def rows(self, sql):
         connection = sqlite3.connect(f"file:{self.profile}?mode=ro", uri=True)
         try:
+            # As gpuprof does for a run without --stacks=launches.
+            connection.execute(
+                "CREATE TEMP TABLE GRAPH_NODE (processId, node, source, correlationId)"
+            )
             return connection.execute(sql).fetchall()
         finally:
             connection.close()

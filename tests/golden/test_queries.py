@@ -365,6 +365,44 @@ class Queries(unittest.TestCase):
             self.assertTrue(near, row)
             self.assertTrue(row["next"])
 
+    def test_graphs(self):
+        for name in ("graph_lines", "graph_lines_crowded"):
+            if name not in self.runs:
+                continue
+            run = self.runs[name]
+            frames = {row["frame"]: f"{row['module']}:{row['line']}"
+                      for row in run.rows("SELECT * FROM STACK_FRAME")}  # fmt: skip
+            stacks = collections.defaultdict(list)
+            for row in run.rows("SELECT * FROM STACK_ENTRY ORDER BY position"):
+                stacks[row["stack"]].append(frames[row["frame"]])
+            calls = {
+                row["correlationId"]: row["stack"] for row in run.rows("SELECT * FROM CALL_STACK")
+            }
+            nodes = {row["node"]: row for row in run.rows("SELECT * FROM GRAPH_NODE")}
+            library = re.compile("/(site|dist)-packages/|/lib/python3\\.|^<")
+            times, graphs = collections.defaultdict(list), collections.Counter()
+            for kind in ("CONCURRENT_KERNEL", "MEMCPY", "MEMSET"):
+                for row in run.table(kind):
+                    if row["graphNodeId"]:
+                        length = row["end"] - row["start"]
+                        times[row["graphId"], row["graphNodeId"]].append(length)
+                        graphs[row["graphId"]] += length
+            expected = []
+            for (graph, node), its in times.items():
+                made = node
+                while made in nodes and nodes[made]["source"] is not None:
+                    made = nodes[made]["source"]
+                call = nodes[made]["correlationId"] if made in nodes else None
+                stack = stacks[calls[call]] if call in calls else []
+                own = [line for line in stack if not library.search(line)]
+                expected.append((graph, node, len(its), sum(its) / 1e3,
+                                 100 * sum(its) / graphs[graph], (own + stack + [None])[0]))  # fmt: skip
+            rows = run.answer("graphs")
+            self.descends(rows, "total_us")
+            self.assertTrue(any(row["made_in"] for row in rows))
+            self.check([{k: v for k, v in row.items() if k not in ("process_id", "name")}
+                        for row in rows], expected)  # fmt: skip
+
     @for_each_run
     def test_copies_by_kind(self, run):
         groups = collections.defaultdict(list)

@@ -249,8 +249,8 @@ void declare_attach(Grammar& grammar, AttachJob& job) {
   grammar.take_options(
       job.options,
       {"keep-last", "max-size", "trace", "profile-api-trace", "kernel-latency-timestamps",
-       "flush-period", "budget", "host-samples", "activity-buffers", "device-buffer-size", "device-buffers",
-       "cupti", "save-capture", "process-name", "context-name", "stream-name"});
+       "flush-period", "budget", "host-samples", "activity-buffers", "device-buffer-size",
+       "device-buffers", "cupti", "save-capture", "process-name", "context-name", "stream-name"});
   grammar.take_output_options(job.options);
   grammar.take_report_options(job.options);
 }
