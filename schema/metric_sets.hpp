@@ -97,6 +97,14 @@ inline constexpr SetMetric occupancy[]{
     {"issue_slot_utilization"},
 };
 
+// What the rules of gpuprof findings decide by.
+inline constexpr SetMetric findings[]{
+    {"gld_efficiency"},         {"gst_efficiency"},
+    {"shared_efficiency"},      {"warp_execution_efficiency"},
+    {"sm_efficiency"},          {"achieved_occupancy"},
+    {"issue_slot_utilization"}, {"sm__pipe_tensor_cycles_active" GPUPROF_OF_ACTIVE_PEAK},
+};
+
 }  // namespace sets
 
 inline constexpr MetricSet metric_sets[]{
@@ -111,6 +119,10 @@ inline constexpr MetricSet metric_sets[]{
     {.name = "occupancy",
      .question = "how many warps there are, and how many of them can go on",
      .metrics = sets::occupancy},
+    {.name = "findings",
+     .question =
+         "what gpuprof findings needs to judge kernels: lost bytes, threads, warps and cycles",
+     .metrics = sets::findings},
     {.name = "stalls",
      .question = "what warps wait for and where: --pc-sampling, in a run of its own"},
 };

@@ -190,7 +190,7 @@ class Made:
             threads = {"threadId": thread} if thread else {}
             values["correlationId"] = self.call("cudaLaunchKernel", *launched, **threads)
         if name:
-            values["name"] = self.string(name)
+            values["name"] = name if isinstance(name, int) else self.string(name)
         self.insert("CONCURRENT_KERNEL", begin, end, **{"gridX": 10000, "gridY": 1, **values})
 
     def copy(self, begin, end, kind=HTOD, host=PINNED, asynchronous=True, size=1 << 19,

@@ -216,11 +216,14 @@ class Profiles(FindingsTest):
             "allocations", "module_loading", "loading_in_launches", "blocking_waits", "launch_bound",
             "host_away", "slow_copies", "throttled_clock", "page_migrations", "partial_waves",
             "low_occupancy", "scattered_accesses", "bank_conflicts", "memory_stalls", "barrier_stalls",
-            "uneven_launches"})  # fmt: skip
+            "uneven_launches", "small_graphs", "late_ranks", "idle_multiprocessors", "missing_warps",
+            "divergent_warps", "latency_bound", "idle_tensor_cores", "narrow_accesses",
+            "shared_memory_stalls", "branch_stalls", "instruction_stalls", "draining_stores",
+            "busy_pipes", "fixed_latencies", "short_kernels"})  # fmt: skip
         self.assertNotEqual(document["findings"], [])
         self.check_sql(old, document)
         text = gpuprof("findings", old).stdout
-        self.assertIn("\nNot judged:\n  allocations, module_loading: ", text)
+        self.assertIn("\nNot judged:\n  allocations, module_loading, small_graphs: ", text)
 
     def test_without_calls(self):
         made = Made(self.replayed("vector_add"), self.folder)

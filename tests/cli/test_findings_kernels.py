@@ -145,14 +145,48 @@ class KernelRules(FindingsTest):
                    lambda made, sound: self.samples(made, "barrier", 10 if sound else 40),
                    40 * US, {})  # fmt: skip
 
+    def stalls(self, rule, reason, few, many):
+        self.check(rule, lambda made, sound: self.samples(made, reason, few if sound else many),
+                   many * US, {})  # fmt: skip
+
+    def test_shared_memory_stalls(self):
+        self.stalls("shared_memory_stalls", "mio_throttle", 30, 40)
+
+    def test_narrow_accesses(self):
+        self.stalls("narrow_accesses", "lg_throttle", 10, 20)
+
+    def test_busy_pipes(self):
+        self.stalls("busy_pipes", "math_pipe_throttle", 30, 50)
+
+    def test_fixed_latencies(self):
+        self.stalls("fixed_latencies", "wait", 30, 60)
+
+    def test_instruction_stalls(self):
+        self.stalls("instruction_stalls", "no_instructions", 10, 20)
+
+    def test_branch_stalls(self):
+        self.stalls("branch_stalls", "branch_resolving", 10, 30)
+
+    def test_draining_stores(self):
+        self.stalls("draining_stores", "drain", 10, 20)
+
+    def test_warps_that_were_not_selected_are_enough(self):
+        """PC samples say that low occupancy is no harm where warps could go on and others did."""
+        for share, found in ((30, []), (10, ["low_occupancy"])):
+            made = self.made()
+            self.samples(made, "not_selected", share)
+            made.database.execute(f"UPDATE {KIND}CONCURRENT_KERNEL SET registersPerThread = 255")
+            document = self.findings(made.finish(), "--min", "0")
+            self.assertEqual([each["rule"] for each in document["findings"]], found)
+
     def metric(self, made, metric, percent):
-        name = made.string("moves(float*)")
+        name = made.string("moves_gemm(float*)")
         made.call("cudaLaunchKernel", 10, 90)
-        made.kernel(100, 200)
+        made.kernel(100, 200, registersPerThread=16)
         made.database.execute(f"UPDATE {KIND}CONCURRENT_KERNEL SET name = ?", (name,))
-        self.insert(made, "METRIC", _id_=501, name=metric, unit="%")
         self.insert(made, "METRIC_RANGE", _id_=601, kind="kernel", name=name, deviceId=0,
                     processId=self.process(made))  # fmt: skip
+        self.insert(made, "METRIC", _id_=501, name=metric, unit="%")
         self.insert(made, "METRIC_VALUE", range=601, metric=501, value=percent)
 
     def test_scattered_accesses(self):
@@ -160,6 +194,35 @@ class KernelRules(FindingsTest):
             self.check("scattered_accesses",
                        lambda made, sound, it=metric: self.metric(made, it, 50 if sound else 12.5),
                        87500, {})  # fmt: skip
+
+    def measured(self, rule, metric, few, many, expected):
+        self.check(rule, lambda made, sound: self.metric(made, metric, few if sound else many),
+                   expected, {})  # fmt: skip
+
+    def test_divergent_warps(self):
+        self.measured("divergent_warps", "warp_execution_efficiency", 75, 50, 50 * US)
+
+    def test_idle_multiprocessors(self):
+        self.measured("idle_multiprocessors", "sm_efficiency", 80, 60, 40 * US)
+
+    def test_missing_warps(self):
+        # All 64 warps fit.
+        self.measured("missing_warps", "achieved_occupancy", 0.8, 0.25, 75 * US)
+
+    def test_latency_bound(self):
+        self.measured("latency_bound", "issue_slot_utilization", 60, 25, 75 * US)
+
+    def test_idle_tensor_cores(self):
+        self.measured("idle_tensor_cores",
+                      "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", 30, 20, 80 * US)  # fmt: skip
+
+    def test_metrics_for_findings(self):
+        """--metrics @findings measures what rules need, and they say so."""
+        reasons = {rule["rule"]: rule["abstains"]
+                   for rule in self.findings(self.replayed("vector_add"))["rules"]}  # fmt: skip
+        for rule in ("scattered_accesses", "bank_conflicts", "divergent_warps", "idle_multiprocessors",
+                     "missing_warps", "latency_bound", "idle_tensor_cores"):  # fmt: skip
+            self.assertIn("--metrics @findings", reasons[rule])
 
     def test_bank_conflicts(self):
         self.check("bank_conflicts",

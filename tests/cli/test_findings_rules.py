@@ -87,8 +87,8 @@ class Rules(FindingsTest):
         made.call("cudaLaunchKernel", 10, 90)
         path = made.finish()
         document = self.findings(path)
-        (finding,) = document["findings"]
-        self.assertEqual(finding["rule"], "launch_bound")
+        finding, short = document["findings"]
+        self.assertEqual((finding["rule"], short["rule"]), ("launch_bound", "short_kernels"))
         self.assertEqual(finding["at_most_ns"], 10_499 * 2 * US)
         self.assertEqual({draw["part"] for draw in finding["draws"]}, {"no call", "short gap"})
         self.check_sql(path, document)
@@ -154,6 +154,37 @@ class Rules(FindingsTest):
             made.kernel(*((100, 200) if sound else (150, 180)))
 
         self.check("exposed_communication", make, 70 * US, {})
+
+    def test_late_ranks(self):
+        def make(made, sound):
+            made.call("cudaLaunchKernel", 10, 90)
+            name = made.string("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)")
+            # The second GPU comes 60 us later to the first of two collectives.
+            for device, first in ((0, 100), (1, 100 if sound else 160)):
+                for begin, end in ((first, 200), (200, 300)):
+                    made.kernel(begin, end, deviceId=device, name=name)
+
+        self.check("late_ranks", make, 60 * US, {"exposed_communication": 200 * US},
+                   {"exposed_communication": 140 * US}.items())  # fmt: skip
+
+    def test_small_graphs(self):
+        def make(made, sound):
+            made.kernel(100, 200, launched=(90, 95))
+            launch = made.call("cudaGraphLaunch", 195, 298)
+            for i in range(5 if sound else 4):
+                made.kernel(300 + 10 * i, 310 + 10 * i, graphId=3, correlationId=launch)
+
+        # Of the gap of 100 us all is in the launch or on its way.
+        self.check("small_graphs", make, 100 * US, {})
+
+    def test_short_kernels(self):
+        def make(made, sound):
+            made.call("cudaLaunchKernel", 10, 90)
+            made.kernel(100, 102, name="shortest")
+            for i in range(999 if sound else 1000):
+                made.kernel(102 + 5 * i, 107 + 5 * i)
+
+        self.check("short_kernels", make, 2000 * US, {})
 
     def processors(self, made):
         return made.database.execute(f"SELECT numMultiprocessors FROM {KIND}DEVICE").fetchone()[0]

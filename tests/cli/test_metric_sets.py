@@ -12,7 +12,7 @@ import unittest
 GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 HOST = pathlib.Path(GPUPROF).resolve().parents[1] / "lib/gpuprof/host/libcupti.so.13"
-SETS = "roofline", "memory", "compute", "occupancy", "stalls"
+SETS = "roofline", "memory", "compute", "occupancy", "findings", "stalls"
 SHARED_MEMORY = {"GA10B", "GB10B", "GB20B", "GB20C"}
 NO_TENSOR_CORES = {"TU116", "TU117"}
 TENSOR = "sm__ops_path_tensor_"
@@ -76,6 +76,7 @@ class MetricSets(unittest.TestCase):
         for metric in "achieved_occupancy", "sm__inst_executed_pipe_fma", "    ipc = ":
             self.assertIn(metric, text)
         self.assertEqual(text.count("issue_slot_utilization"), 1)
+        self.assertEqual(self.plan("--metrics", "@findings"), self.plan("--set", "findings"))
         # Each for its own kernels.
         text = self.plan(
             "--kernels", "gemm", "--set", "occupancy", "--kernels", "copy", "--set", "memory"
@@ -100,6 +101,9 @@ class MetricSets(unittest.TestCase):
         self.assertEqual(ran.returncode, 5)
         self.assertIn("did you mean roofline?", ran.stderr)
         self.assertIn('"rooflin" is not one of these', ran.stderr)
+        ran = gpuprof("--metrics", "ipc,@finding", "true")
+        self.assertEqual(ran.returncode, 5)
+        self.assertIn("did you mean findings?", ran.stderr)
         ran = gpuprof("--set", "stalls,roofline", "true")
         self.assertEqual(ran.returncode, 5)
         self.assertIn("--set stalls and --metrics or --set need the same counters", ran.stderr)

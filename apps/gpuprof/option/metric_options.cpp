@@ -12,6 +12,31 @@
 namespace gpuprof::app {
 namespace {
 
+std::vector<std::string> set_names(std::string_view = {}) {
+  std::vector<std::string> names;
+  for (const schema::MetricSet& set : schema::metric_sets) names.emplace_back(set.name);
+  return names;
+}
+
+// Adds a set. `written`: how it was named; `value`: the whole list.
+std::optional<Refusal> add_set(Options& options, MetricRequest& request, std::string_view name,
+                               const std::string& written, const std::string& value) {
+  const schema::MetricSet* const set = schema::find_metric_set(name);
+  if (!set) {
+    const auto near = nearest(name, set_names());
+    return Refusal{.takes = joined(set_names(), ", ") +
+                            (near.empty() ? "" : "; did you mean " + near.front() + "?"),
+                   .part = written == value ? "" : written};
+  }
+  if (set->is_pc_sampling()) {
+    turn_pc_sampling_on(options);
+    options.pc_sampling.asked_by = "--set stalls";
+  } else {
+    request.sets.emplace_back(name);
+  }
+  return {};
+}
+
 // A comma-separated list of metrics or events, for the scope that was set last.
 Set request(std::vector<std::string> MetricRequest::*names) {
   return [=](Options& options, const std::string& value) -> std::optional<Refusal> {
@@ -24,29 +49,25 @@ Set request(std::vector<std::string> MetricRequest::*names) {
   };
 }
 
-std::vector<std::string> set_names(std::string_view = {}) {
-  std::vector<std::string> names;
-  for (const schema::MetricSet& set : schema::metric_sets) names.emplace_back(set.name);
-  return names;
+// Metrics, and sets of them with @ before the name.
+std::optional<Refusal> request_metrics(Options& options, const std::string& value) {
+  MetricRequest request = options.metrics.scope;
+  for (std::string& name : split(value, ',')) {
+    if (name.starts_with('@')) {
+      if (auto refusal = add_set(options, request, name.substr(1), name, value)) return refusal;
+    } else if (!name.empty()) {
+      request.metrics.push_back(std::move(name));
+    }
+  }
+  options.metrics.requests.push_back(std::move(request));
+  return {};
 }
 
 // Sets of metrics, for the scope that was set last.
 std::optional<Refusal> request_sets(Options& options, const std::string& value) {
   MetricRequest request = options.metrics.scope;
-  for (std::string& name : split(value, ',')) {
-    const schema::MetricSet* const set = schema::find_metric_set(name);
-    if (!set) {
-      const auto near = nearest(name, set_names());
-      return Refusal{.takes = joined(set_names(), ", ") +
-                              (near.empty() ? "" : "; did you mean " + near.front() + "?"),
-                     .part = name == value ? "" : name};
-    }
-    if (set->is_pc_sampling()) {
-      turn_pc_sampling_on(options);
-      options.pc_sampling.asked_by = "--set stalls";
-    } else {
-      request.sets.push_back(std::move(name));
-    }
+  for (const std::string& name : split(value, ',')) {
+    if (auto refusal = add_set(options, request, name, name, value)) return refusal;
   }
   if (!request.sets.empty()) options.metrics.requests.push_back(std::move(request));
   return {};
@@ -123,12 +144,14 @@ std::vector<Option> metric_options() {
        .argument = "LIST",
        .help = "Metrics to collect for each kernel, with commas between\n"
                "Names of nvprof's and of CUPTI's (--query-metrics); all is every metric of "
-               "nvprof's that the GPU has. May be given again for other kernels: --devices, "
+               "nvprof's that the GPU has, @NAME a set (--set), such as @findings. May be given "
+               "again for "
+               "other kernels: --devices, "
                "--kernels, --launch-skip and --launch-count hold for the --metrics and --events "
                "after them. Values are in METRIC_VALUE and in the view kernel_metrics.",
        .is = common | once | not_with_import,
        .values = metric_names,
-       .set = request(&MetricRequest::metrics)},
+       .set = request_metrics},
       {.name = "set",
        .argument = "LIST",
        .help = help_of_sets(),

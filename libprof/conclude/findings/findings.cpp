@@ -52,7 +52,9 @@ std::string missing(store::Database& database, const Rule& rule) {
     const bool there =
         database.has_table(need.table) &&
         (!need.rows ||
-         number(database, "SELECT 1 FROM " + store::quoted_name(need.table) + " LIMIT 1"));
+         number(database, "SELECT 1 FROM " + store::quoted_name(need.table) +
+                              (need.where.empty() ? "" : " WHERE " + std::string(need.where)) +
+                              " LIMIT 1"));
     if (!there) return std::string(need.otherwise);
   }
   return {};

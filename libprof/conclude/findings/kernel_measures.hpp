@@ -13,34 +13,35 @@
   "   AND o.sharedMemory = k.shared_memory AND o.registersPerThread = k.registers\n" \
   "   AND o.carveout = k.carveout AND o.deviceId = k.device AND o.processId = k.process\n"
 
-// The SQL of a rule about metrics of efficiency. `metrics`: a literal with their names.
-#define GPUPROF_LOW_EFFICIENCY(metrics)                                                          \
-  "  WITH measured AS (\n"                                                                       \
-  "    SELECT device_id AS device, name AS function, metric, avg(value) AS percent\n"            \
-  "    FROM kernel_metrics\n"                                                                    \
-  "    WHERE metric IN (" metrics                                                                \
-  ")\n"                                                                                          \
-  "    GROUP BY device_id, name, metric),\n"                                                     \
-  "  least AS (SELECT device, function, min(percent) AS percent FROM measured\n"                 \
-  "            WHERE percent > 0 GROUP BY device, function)\n"                                   \
-  "  SELECT k.device, 'compute' AS part, sum(CAST(k.ns * (1 - m.percent / 100) AS INTEGER)) AS " \
-  "ns,\n"                                                                                        \
+// What follows `ns` in a SELECT of launches, k, of kernels in a table of measured ones, m.
+#define GPUPROF_OF_MEASURED_KERNELS(table)                                                       \
   "         sum(k.count) AS count, min(k.first) AS first, max(k.last) AS last, k.name AS what\n" \
   "  FROM kernel_launches AS k\n"                                                                \
   "  JOIN StringTable AS n ON n._id_ = k.name\n"                                                 \
-  "  JOIN least AS m ON m.device = k.device AND m.function = coalesce(n.demangled, n.value)\n"   \
-  "  WHERE m.percent < 50\n"                                                                     \
-  "  GROUP BY k.device, k.name"
+  "  JOIN " table " AS m ON m.device = k.device AND m.function = coalesce(n.demangled, n.value)\n"
+
+// The SQL of a rule about metrics of efficiency. `metrics`: a literal with their names; `percent`:
+// one with the efficiency below which they count.
+#define GPUPROF_LOW_EFFICIENCY(metrics, percent)                                                 \
+  "  WITH least AS (\n"                                                                          \
+  "    SELECT device, function, min(value) AS percent FROM measured\n"                           \
+  "    WHERE value > 0 AND metric IN (" metrics                                                  \
+  ")\n"                                                                                          \
+  "    GROUP BY device, function)\n"                                                             \
+  "  SELECT k.device, 'compute' AS part, sum(CAST(k.ns * (1 - m.percent / 100) AS INTEGER)) AS " \
+  "ns,\n" GPUPROF_OF_MEASURED_KERNELS("least") "  WHERE m.percent < " percent                    \
+                                               "\n"                                              \
+                                               "  GROUP BY k.device, k.name"
 
 // The SQL of a rule about stalled warps. `reasons`: a literal with the stall reasons; `share`: one
 // with the share of the samples from which on they count.
 #define GPUPROF_STALLED(reasons, share)                                                          \
   "  WITH sampled AS (\n"                                                                        \
-  "    SELECT device_id AS device, function, sum(samples) AS samples,\n"                         \
-  "           sum(CASE WHEN stall_reason IN (" reasons                                           \
+  "    SELECT device, function, sum(samples) AS samples,\n"                                      \
+  "           sum(CASE WHEN reason IN (" reasons                                                 \
   ") THEN not_issued ELSE 0 END) AS waiting\n"                                                   \
-  "    FROM pc_samples\n"                                                                        \
-  "    GROUP BY device_id, function\n"                                                           \
+  "    FROM stalls\n"                                                                            \
+  "    GROUP BY device, function\n"                                                              \
   "    HAVING sum(samples) >= 100)\n"                                                            \
   "  SELECT k.device, 'compute' AS part, sum(k.ns * s.waiting / s.samples) AS ns,\n"             \
   "         sum(k.count) AS count, min(k.first) AS first, max(k.last) AS last, k.name AS what\n" \
@@ -59,8 +60,10 @@ inline constexpr Need kernel_names{
     .table = "StringTable", .otherwise = no_kernel_names, .rows = true};
 inline constexpr Need launch_shapes{
     .table = "LAUNCH_SHAPE", .otherwise = computed_at_the_end, .rows = true};
-inline constexpr Need efficiencies{
-    .table = "METRIC_VALUE", .otherwise = no_efficiency, .rows = true};
+// `which`: a condition on METRIC.name.
+constexpr Need measured(std::string_view which) {
+  return {.table = "METRIC", .otherwise = no_metrics, .rows = true, .where = which};
+}
 inline constexpr Need stall_samples{
     .table = "CUPTI_ACTIVITY_KIND_PC_SAMPLING", .otherwise = no_samples, .rows = true};
 inline constexpr std::string_view accesses_are_a_part =

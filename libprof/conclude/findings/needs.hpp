@@ -18,6 +18,8 @@ inline constexpr std::string_view no_kernels =
     "Kernels are not in the file, or ran one at a time (--concurrent-kernels off).";
 inline constexpr std::string_view no_kernel_names = "The file has no names of kernels.";
 inline constexpr std::string_view no_devices = "The file does not describe its devices.";
+inline constexpr std::string_view one_gpu =
+    "Not more than one GPU worked; gpuprof cluster compares the ranks of several files.";
 inline constexpr std::string_view no_overheads =
     "Overheads are not in the file; they are recorded unless --trace leaves out overhead.";
 inline constexpr std::string_view no_migrations =
@@ -25,9 +27,9 @@ inline constexpr std::string_view no_migrations =
 inline constexpr std::string_view no_links = "The file does not say how the GPU is connected.";
 inline constexpr std::string_view no_clocks =
     "Clocks are not in the file; --system-profiling on records them.";
-inline constexpr std::string_view no_efficiency =
-    "Metrics are not in the file; --metrics gld_efficiency,gst_efficiency,shared_efficiency "
-    "measures them.";
+inline constexpr std::string_view no_metrics =
+    "The metrics that would decide are not in the file; --metrics @findings measures those of all "
+    "rules.";
 inline constexpr std::string_view no_samples =
     "Samples of warps are not in the file; --pc-sampling takes them.";
 

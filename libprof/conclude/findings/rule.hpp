@@ -21,6 +21,7 @@ struct Need {
   std::string_view table = {};
   std::string_view otherwise = {};  // the reason to abstain, a sentence about the file
   bool rows = false;
+  std::string_view where = {};  // with `rows`: an SQL condition that one of the rows fulfills
 };
 
 struct Rule {

@@ -44,11 +44,13 @@ void write(store::Database& database, const Launches& launches) {
 }  // namespace
 
 bool reads(const Rule& rule, std::string_view table) {
-  const std::string after_from = "FROM " + std::string(table);
-  for (std::size_t at = rule.sql.find(after_from); at != rule.sql.npos;
-       at = rule.sql.find(after_from, at + 1)) {
-    const std::size_t end = at + after_from.size();
-    if (end == rule.sql.size() || rule.sql[end] == ' ' || rule.sql[end] == '\n') return true;
+  for (const char* before : {"FROM ", "JOIN "}) {
+    const std::string words = before + std::string(table);
+    for (std::size_t at = rule.sql.find(words); at != rule.sql.npos;
+         at = rule.sql.find(words, at + 1)) {
+      const std::size_t end = at + words.size();
+      if (end == rule.sql.size() || rule.sql[end] == ' ' || rule.sql[end] == '\n') return true;
+    }
   }
   return false;
 }

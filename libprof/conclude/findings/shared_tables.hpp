@@ -77,7 +77,26 @@ kernel_launches AS (
   FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k CROSS JOIN span AS s
   WHERE 0 < k.start AND k.start < k."end" AND k.start < s.last AND k."end" > s.first
   GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10))"};
-inline constexpr const SharedTable* shared_tables[]{&gaps_table, &launches_table};
+inline constexpr SharedTable measured_table{
+    .name = "measured", .columns = "device, function, metric, value", .sql = R"(,
+measured AS (
+  SELECT r.deviceId AS device, coalesce(s.demangled, s.value) AS function, m.name AS metric,
+         avg(v.value) AS value
+  FROM METRIC_RANGE AS r
+  JOIN METRIC_VALUE AS v ON v.range = r._id_
+  JOIN METRIC AS m ON m._id_ = v.metric
+  JOIN StringTable AS s ON s._id_ = r.name
+  WHERE r.kind = 'kernel'
+  GROUP BY 1, 2, 3))"};
+inline constexpr SharedTable stalls_table{
+    .name = "stalls", .columns = "device, function, reason, samples, not_issued", .sql = R"(,
+stalls AS (
+  SELECT device_id AS device, function, stall_reason AS reason, sum(samples) AS samples,
+         sum(not_issued) AS not_issued
+  FROM pc_samples
+  GROUP BY 1, 2, 3))"};
+inline constexpr const SharedTable* shared_tables[]{&gaps_table, &launches_table, &measured_table,
+                                                    &stalls_table};
 
 // Whether the rule's SQL reads the table.
 bool reads(const Rule& rule, std::string_view table);

@@ -17,6 +17,9 @@
 //        carveout, local_memory, ns, count,          its context, sizes for a block or thread,
 //        longest, first, last)                       -1 for no carveout; `ns` is in the window,
 //                                                    `longest` of whole launches
+//   measured(device, function, metric, value)       means of metrics by kernel
+//   stalls(device, function, reason, samples,        PC samples by kernel and stall reason
+//        not_issued)
 //
 // Parts of the account: compute, communication, set, "copy 1" with the direction
 // (CUpti_ActivityMemcpyKind), and of idle time queued, launch, call, no call, unknown and short
@@ -54,8 +57,8 @@ std::string span_of(const compute::AccountWindow& window);
 
 // Columns of the rows: device, part, ns, at_most_ns (the sum of the device's rows), count, and of
 // the most expensive row of the rule first, last and what. `room` must not be empty. `shared`: the
-// SQL of gaps and kernel_launches (shared_tables.hpp); empty if the rule reads neither, or they are
-// tables.
+// SQL of gaps and the other tables that rules share (shared_tables.hpp); empty if the rule reads
+// none, or they are tables.
 std::string statement_of(const Rule& rule, const compute::AccountWindow& window,
                          const std::vector<AccountLine>& account, const Room& room,
                          const std::string& shared);

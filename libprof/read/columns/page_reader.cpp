@@ -118,8 +118,15 @@ bool PageReader::find_cells(const std::uint8_t* page, bool may_be_empty, std::in
 
 // nullptr: the row is invalid.
 const PageReader::Layout* PageReader::layout_of(const std::uint8_t* row, std::uint64_t size) {
+  // By words: memcmp() of the portable build compares one byte after the other.
   const auto fits = [&](const Layout* layout) {
-    return layout && std::memcmp(row, layout->head.data(), layout->head_size) == 0;
+    if (!layout) return false;
+    std::size_t at = 0;
+    for (; at + 8 <= layout->head_size; at += 8) {
+      if (big_endian_64(row + at) != big_endian_64(&layout->head[at])) return false;
+    }
+    const unsigned rest = 64 - 8 * static_cast<unsigned>(layout->head_size - at);
+    return rest == 64 || (big_endian_64(row + at) ^ big_endian_64(&layout->head[at])) >> rest == 0;
   };
   const auto checked = [&](const Layout* layout) {
     const bool right = layout->whole ? layout->size == size : layout->size <= size;

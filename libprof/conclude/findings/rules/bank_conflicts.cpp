@@ -7,12 +7,12 @@ extern const Rule bank_conflicts{
     .id = "bank_conflicts",
     .title = "Accesses of shared memory by kernels have bank conflicts",
     .order = 136,
-    .needs = {efficiencies, kernel_names, kernels},
+    .needs = {measured("name IN ('shared_efficiency')"), kernel_names, kernels},
     .when =
         "Kernels of which shared_efficiency is below 50 %; of their time the share that is missing "
         "from 100 %",
     .least_share = 0.02,
-    .sql = GPUPROF_LOW_EFFICIENCY("'shared_efficiency'"),
+    .sql = GPUPROF_LOW_EFFICIENCY("'shared_efficiency'", "50"),
     .bound = "If the kernel only used shared memory, it would need the share that is used.",
     .confidence = Confidence::low,
     .reason = accesses_are_a_part,

@@ -10,13 +10,23 @@ extern const Rule low_occupancy{
     .needs = {launch_shapes, kernels},
     .when =
         "Kernels whose theoretical occupancy is below 50 % and whose blocks fill the GPU at "
-        "least once; of their time the share of warps that do not fit",
+        "least once, without those in which more than 20 % of the PC samples are of warps that "
+        "could "
+        "go on while others did; of their time the share of warps that do not fit",
     .least_share = 0.05,
-    .sql = R"(  SELECT k.device, 'compute' AS part,
+    .sql = R"(  WITH busy AS (
+    SELECT device, function FROM stalls
+    GROUP BY device, function
+    HAVING sum(samples) >= 100
+       AND sum(CASE WHEN reason = 'not_selected' THEN samples ELSE 0 END) > 0.2 * sum(samples))
+  SELECT k.device, 'compute' AS part,
          sum(CAST(k.ns * (1 - o.occupancy) AS INTEGER)) AS ns, sum(k.count) AS count,
          min(k.first) AS first, max(k.last) AS last, k.name AS what
   FROM kernel_launches AS k
 )" GPUPROF_JOIN_LAUNCH_SHAPE R"(  WHERE o.occupancy < 0.5 AND o.waves >= 1
+    AND NOT EXISTS (SELECT 1 FROM busy AS b
+                    JOIN StringTable AS n ON coalesce(n.demangled, n.value) = b.function
+                    WHERE n._id_ = k.name AND b.device = k.device)
   GROUP BY k.device, k.name)",
     .bound =
         "If speed grew with the number of warps, full occupancy would leave the share that "

@@ -12,7 +12,7 @@ extern const Rule memory_stalls{
         "Kernels in which more than 30 % of the PC samples are of warps that wait for global or "
         "local memory and whose scheduler issues nothing; that share of their time",
     .least_share = 0.02,
-    .sql = GPUPROF_STALLED("'long_scoreboard', 'lg_throttle'", "0.3"),
+    .sql = GPUPROF_STALLED("'long_scoreboard'", "0.3"),
     .bound = issued_otherwise,
     .confidence = Confidence::low,
     .reason = others_may_run,
