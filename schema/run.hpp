@@ -192,6 +192,10 @@ inline constexpr std::array run_keys{
     KeyDoc{"calls_left_out",
            "functions whose calls have no rows because they only ask, with commas between, without "
            "_v3020 and _ptsz; none = all calls have rows; absent where no calls were collected"},
+    KeyDoc{
+        "hw_trace",
+        "'on' = times of GPU work are from the hardware event system, 'off: ' and why = they are "
+        "not; absent without --hw-trace"},
     KeyDoc{"loss", "1 = the view losses has rows; 0 = nothing was lost"},
     KeyDoc{"zero_ns",
            "what times of the run count from, ns on CUPTI's clock: those of --from and --to, and "

@@ -90,7 +90,7 @@ void Collector::called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId
       const Costs::Scope timed(self.buffers_.costs(), wire::Count::cost_contexts);
       return self.on_callback(domain, id, data);
     }
-    if (self.resting() && domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    if (self.resting() && domain == CUPTI_CB_DOMAIN_RESOURCE && data) {
       self.note_resource(id, *static_cast<const CUpti_ResourceData*>(data));
     }
   } catch (...) {
@@ -175,13 +175,30 @@ void Collector::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
 void Collector::on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   switch (domain) {
     case CUPTI_CB_DOMAIN_RESOURCE:
+      if (id == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) return on_driver_up();
       return on_resource(id, *static_cast<const CUpti_ResourceData*>(data));
-    case CUPTI_CB_DOMAIN_STATE:
-      // CUPTI has shut itself down. What it had written is in the arena; nothing more will come.
-      buffers_.count(wire::Count::cupti_errors);
-      return stream_.tell("error", "CUPTI stopped after an error; the program runs on unprofiled");
+    case CUPTI_CB_DOMAIN_STATE: return on_state(id, *static_cast<const CUpti_StateData*>(data));
     default: return;
   }
+}
+
+// CUPTI gives no data (seen with 13.0 and 13.5).
+void Collector::on_driver_up() {
+  look_for_driver();
+  hw_trace_.driver_is_up();
+}
+
+// Perhaps on CUPTI's own thread: nothing here may wait for a flush.
+void Collector::on_state(CUpti_CallbackId id, const CUpti_StateData& state) {
+  if (id != CUPTI_CBID_STATE_FATAL_ERROR) {
+    if (!hw_trace_.take(state)) {
+      stream_.tell("warning", "CUPTI reports " + cupti_.text(state.notification.result));
+    }
+    return;
+  }
+  // CUPTI has shut itself down. What it had written is in the arena; nothing more will come.
+  buffers_.count(wire::Count::cupti_errors);
+  stream_.tell("error", "CUPTI stopped after an error; the program runs on unprofiled");
 }
 
 void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource) {

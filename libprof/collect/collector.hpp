@@ -34,6 +34,7 @@
 #include "libprof/collect/extra/launch_stacks.hpp"
 #include "libprof/collect/extra/memory_tracker.hpp"
 #include "libprof/collect/extra/sass_configuration.hpp"
+#include "libprof/collect/hw_trace.hpp"
 #include "libprof/collect/loaded_modules.hpp"
 #include "libprof/collect/nvtx_calls.hpp"
 #include "libprof/collect/range_profiler.hpp"
@@ -149,6 +150,8 @@ class Collector {
   void on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call);
   void on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
   void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
+  void on_driver_up();
+  void on_state(CUpti_CallbackId id, const CUpti_StateData& state);
   void note_context(CUpti_CallbackId id, CUcontext context);
   void module_loaded(const CUpti_ResourceData& resource);
   void graph_node(CUpti_CallbackId id, const CUpti_ResourceData& resource);
@@ -200,6 +203,7 @@ class Collector {
   Subscription subscription_{cupti_};
   Buffers buffers_{cupti_, channel_, stream_};
   Tracing tracing_{cupti_, stream_, buffers_, contexts_, subscription_};
+  HwTrace hw_trace_{cupti_, stream_};
   NvtxHandles handles_{cupti_, contexts_};
   Removable<RangeProfiler> metrics_;         // absent: not wanted or not possible
   Removable<ContextCollectors> by_context_;  // likewise

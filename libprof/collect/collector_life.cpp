@@ -95,6 +95,7 @@ bool Collector::set_up(const char* socket_path) {
   config_ = std::move(*config);
   if (!subscribe() || !make_buffers()) return false;
   tracing_.choose(config_);
+  hw_trace_.choose(config_, contexts_.any_seen());
   prepare_metrics();
   prepare_context_collectors();
   prepare_memory_tracking();
@@ -110,8 +111,10 @@ bool Collector::set_up(const char* socket_path) {
                       .module_ends = by_context || keeps_modules_,
                       .graph_launches = tracing_.serial() || measures || by_context,
                       .captures = measures || by_launch,
+                      .green_contexts = measures,
                       .memory_calls = memory_ != nullptr,
-                      .graph_nodes = stacks_ != nullptr});
+                      .graph_nodes = stacks_ != nullptr,
+                      .hw_trace = hw_trace_.listens()});
   subscription_.enable(contexts_.any_seen());
   send_definitions();
   {
@@ -307,6 +310,7 @@ void Collector::prepare_metrics() {
     return;
   }
   load_perfworks(cupti_);
+  look_for_driver();
   tracing_.measured_beside(config->trace_serially);
   metrics_.put(std::make_unique<RangeProfiler>(
       cupti_, channel_, *config,

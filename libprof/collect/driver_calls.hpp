@@ -63,6 +63,18 @@ inline constexpr std::array<CUpti_CallbackId, 6> capture_begins{
 inline constexpr std::array<CUpti_CallbackId, 2> capture_ends{
     CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz};
 
+// Green contexts and their streams are made and destroyed.
+inline constexpr std::array<CUpti_CallbackId, 4> green_calls{
+    CUPTI_DRIVER_TRACE_CBID_cuGreenCtxCreate,
+    CUPTI_DRIVER_TRACE_CBID_cuGreenCtxDestroy,
+    CUPTI_DRIVER_TRACE_CBID_cuGreenCtxStreamCreate,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2,
+};
+
+inline bool is_green_call(CUpti_CallbackId id) {
+  return std::ranges::find(green_calls, id) != green_calls.end();
+}
+
 enum class Capture { none, begins, ends };
 
 inline Capture capture_of(CUpti_CallbackId id) {

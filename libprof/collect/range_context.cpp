@@ -25,6 +25,23 @@ RangeSession::Settings settings(const wire::CollectConfig& config) {
           .reset_caches = config.reset_caches};
 }
 
+// What the ranges ran on, each partition once.
+void add_partitions(wire::CounterData& data, const std::vector<GreenContexts::Part>& parts) {
+  if (std::ranges::all_of(parts, [](const auto& part) { return part == nullptr; })) return;
+  std::vector<GreenContexts::Part> known;
+  for (const GreenContexts::Part& part : parts) {
+    if (!part) {
+      data.ran_on.push_back(0);
+      continue;
+    }
+    const auto found = std::ranges::find(known, part);
+    data.ran_on.push_back(static_cast<std::uint32_t>(found - known.begin() + 1));
+    if (found != known.end()) continue;
+    known.push_back(part);
+    data.partitions.push_back(*part);
+  }
+}
+
 }  // namespace
 
 std::uint32_t NameList::number_of(const char* name) {
@@ -84,11 +101,39 @@ bool RangeContext::begin(int group) {
   if (!failed() && !session_.enable()) fail(session_.why());
   if (!failed() && !session_.configured()) configure(group);
   if (!failed() && !session_.start()) fail(session_.why());
+  if (session_.open() && measuring_.green.is_one(handle) && !measuring_.green.part(handle)) {
+    measuring_.green.learned(handle, {id, session_.partition()});
+  }
   const std::int64_t took = now_ns() - began;
   measuring_.budget.spend(took);
   if (first) measuring_.budget.first_start_took(took);
   policy_->begun(took, first);
   return session_.open();
+}
+
+void RangeContext::learn_part(CUcontext green, std::uint32_t green_id, int group) {
+  if (measuring_.green.part(green)) return;
+  const std::int64_t began = now_ns();
+  release();
+  // CUPTI says it only of a context that is being measured.
+  wire::CollectGroup any = measuring_.config.groups[static_cast<std::size_t>(group)];
+  any.pass = 0;
+  RangeSession session(measuring_.cupti, green, settings(measuring_.config), watch);
+  wire::Partition partition{green_id, {}};
+  if (measuring_.cupti.cuptiRangeProfilerGetDevicePartitionInfo && session.enable()) {
+    if (session.prepare(0, any, 1) && session.configure(any) && session.start()) {
+      partition.info = session.partition();
+      session.stop();
+    }
+    session.disable();
+  }
+  if (partition.info.empty() && !measuring_.part_unknown.exchange(true)) {
+    measuring_.tell("warning",
+                    "CUPTI does not say which part of the device a green context has (13.3 is the "
+                    "first that does): metrics of its kernels are shares of the whole device");
+  }
+  measuring_.green.learned(green, std::move(partition));
+  measuring_.budget.spend(now_ns() - began);
 }
 
 bool RangeContext::configure(int number) {
@@ -123,8 +168,7 @@ void RangeContext::close() {
   }
   send_window(*dropped);
   const bool full = rows_.size() >= session_.ranges();
-  rows_.clear();
-  names_.clear();
+  forget_rows();
   session_.unconfigure();
   images_.next_window();
   if (full && policy_->grows(group(), session_.ranges())) {
@@ -158,9 +202,21 @@ void RangeContext::send_old() {
 
 // --- launches and ranges
 
+void RangeContext::add_row() {
+  rows_.push_back(current_);
+  parts_.push_back(current_part_);
+}
+
+void RangeContext::forget_rows() {
+  rows_.clear();
+  parts_.clear();
+  names_.clear();
+}
+
 void RangeContext::launch_begins(const Launch& launch, std::uint32_t correlation, Shape& shape,
-                                 bool asked_for) {
+                                 bool asked_for, GreenContexts::Part part) {
   current_ = {};
+  current_part_ = part && !part->info.empty() ? std::move(part) : nullptr;
   current_.ordinal = ordinal_;
   current_.correlation = correlation;
   current_.kind = wire::RangeKind::kernel;
@@ -180,7 +236,7 @@ void RangeContext::launch_ends(bool worked, bool last) {
   if (policy_->takes_launches(group())) return pass_ends(worked);
   if (!worked) return;  // no launch, no range
   if (rows_.empty()) first_row_ns_ = now;
-  rows_.push_back(current_);
+  add_row();
   policy_->sampled(group_, shape_->samples);
   if (rows_.size() >= session_.ranges() || last) close();
 }
@@ -188,7 +244,11 @@ void RangeContext::launch_ends(bool worked, bool last) {
 // Each Stop ends a pass, and the next Start begins the next one. The range is that of the first
 // launch.
 void RangeContext::pass_ends(bool worked) {
-  if (passes_ == 0 && worked) rows_ = {current_};
+  if (passes_ == 0 && worked) {
+    rows_.clear();
+    parts_.clear();
+    add_row();
+  }
   first_row_ns_ = now_ns();
   suspend();
   ++passes_;
@@ -215,8 +275,7 @@ void RangeContext::give_up_passes() {
     for (auto& row : rows_) row.note = too_few;
     send_window(0);
   }
-  rows_.clear();
-  names_.clear();
+  forget_rows();
   if (!session_.disable()) fail(session_.why());
 }
 
@@ -231,6 +290,7 @@ void RangeContext::range_begins(std::uint64_t number, const char* name) {
   pushed_ = true;
   had_graph.store(false);
   current_ = {};
+  current_part_ = nullptr;
   current_.kind = wire::RangeKind::range;
   current_.ordinal = number;
   current_.name = names_.number_of(name);
@@ -245,7 +305,7 @@ void RangeContext::range_ends() {
   }
   current_.end = cupti_now();
   if (group().patched && had_graph.load()) current_.note = graphs_left_out;
-  rows_.push_back(current_);
+  add_row();
   if (rows_.size() >= session_.ranges()) close();
 }
 
@@ -292,6 +352,7 @@ void RangeContext::send_window(std::uint64_t dropped) {
   data.names = names_.names();
   data.image = std::as_bytes(std::span(session_.image()));
   data.notes.assign(notes.begin(), notes.end());
+  add_partitions(data, parts_);
   const bool mixed = overlapped.exchange(false);
   if (mixed) data.image = {};
   for (std::size_t i = 0; i < data.ranges.size(); ++i) {

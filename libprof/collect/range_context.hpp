@@ -16,6 +16,7 @@
 
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/checked_api.hpp"
+#include "libprof/collect/green_contexts.hpp"
 #include "libprof/collect/launch_selection.hpp"
 #include "libprof/collect/pass_images.hpp"
 #include "libprof/collect/policy.hpp"
@@ -38,6 +39,8 @@ struct Measuring {
         capture{0}, failed{0};
   };
   Counts counts{};
+  GreenContexts green{};
+  std::atomic<bool> part_unknown{false};  // of a green context, which the user learns once
 };
 
 // Names by their index in a list, from 1.
@@ -95,6 +98,10 @@ class RangeContext {
 
   // Measures in this group from now on, whatever that requires. false: failed.
   bool begin(int group);
+  // Learns what a green context made from this one has of the device, by beginning to measure in
+  // it; only once. Both use CUPTI's only profiler object on a device: what is being measured here
+  // is released.
+  void learn_part(CUcontext green, std::uint32_t green_id, int group);
   // Stops, and keeps the image: further ranges are appended to it. But if there are several passes,
   // CUPTI takes the next Start for the next pass: then further ranges get a separate image.
   void suspend();
@@ -107,8 +114,10 @@ class RangeContext {
   // Sends old results, in case the target is killed before the window is full.
   void send_old();
 
-  // A launch in an open window; and its end, if it did launch. `last`: no launch follows.
-  void launch_begins(const Launch& launch, std::uint32_t correlation, Shape& shape, bool asked_for);
+  // A launch in an open window; and its end, if it did launch. `part`: what it runs on; null: the
+  // whole device. `last`: no launch follows.
+  void launch_begins(const Launch& launch, std::uint32_t correlation, Shape& shape, bool asked_for,
+                     GreenContexts::Part part);
   void launch_ends(bool worked, bool last);
   // The program's own ranges.
   void range_begins(std::uint64_t number, const char* name);
@@ -117,6 +126,8 @@ class RangeContext {
  private:
   bool fail(std::string why);
   bool configure(int group);
+  void add_row();
+  void forget_rows();
   void pass_ends(bool worked);
   void give_up_passes();
   void send_window(std::uint64_t dropped);
@@ -131,12 +142,14 @@ class RangeContext {
   PassImages images_;
   std::atomic<bool> failed_{false};
 
-  int group_ = -1;                         // the last one measured; -1: none yet
-  std::uint64_t ordinal_ = 0;              // launches so far
-  std::vector<wire::MeasuredRange> rows_;  // of the image
-  std::int64_t first_row_ns_ = 0;          // when the first of rows_ arrived
-  NameList names_;                         // of rows_
-  wire::MeasuredRange current_;            // the launch or range being measured
+  int group_ = -1;                          // the last one measured; -1: none yet
+  std::uint64_t ordinal_ = 0;               // launches so far
+  std::vector<wire::MeasuredRange> rows_;   // of the image
+  std::vector<GreenContexts::Part> parts_;  // of rows_
+  std::int64_t first_row_ns_ = 0;           // when the first of rows_ arrived
+  NameList names_;                          // of rows_
+  wire::MeasuredRange current_;             // the launch or range being measured
+  GreenContexts::Part current_part_;
   Shape* shape_ = nullptr;                 // of that launch
   std::uint32_t passes_ = 0;               // of a window that takes several launches, so far
   bool pushed_ = false;                    // a range is open

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "libprof/collect/driver.hpp"
 #include "libprof/collect/driver_calls.hpp"
 #include "libprof/collect/launch.hpp"
 #include "libprof/collect/profiler_calls.hpp"
@@ -123,6 +124,7 @@ bool RangeProfiler::for_each_idle(const std::function<void(RangeContext&)>& f) {
 
 void RangeProfiler::driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (captures_.take(id, call, [this] { suspend_all(); })) return;
+  if (measuring_.green.take(id, call)) return;
   call.callbackSite == CUPTI_API_ENTER ? enter(id, call) : exit(call);
 }
 
@@ -151,7 +153,7 @@ void RangeProfiler::enter(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   const bool off = off_.load(std::memory_order_relaxed);
   if (off && !list) return;
   if (!off) counts.launches.fetch_add(1, std::memory_order_relaxed);
-  RangeContext* const found = find(call.context);
+  RangeContext* const found = find(measured_in(call.context));
   const bool failed = !found || found->failed();
   if (failed && !off) counts.failed.fetch_add(1, std::memory_order_relaxed);
   if (!found || (failed && !list)) return;
@@ -196,8 +198,9 @@ bool RangeProfiler::measure(RangeContext& context, const Launch& launch,
   if (shape.may_hang) return leave_out(counts.excluded);
   const Decision decision = decide(context, launch, shape);
   if (decision.release) context.release();
+  const GreenContexts::Part part = part_of(context, launch, decision.group);
   if (decision.group >= 0) {
-    if (!context.begin(decision.group)) {
+    if (!release_others(context) || !context.begin(decision.group)) {
       counts.failed.fetch_add(1, std::memory_order_relaxed);
       return false;
     }
@@ -205,8 +208,40 @@ bool RangeProfiler::measure(RangeContext& context, const Launch& launch,
     context.suspend();
   }
   if (!context.open()) return false;
-  context.launch_begins(launch, correlation, shape, decision.group >= 0);
+  context.launch_begins(launch, correlation, shape, decision.group >= 0,
+                        part ? part : measuring_.green.part(context.handle));
   return true;
+}
+
+// Where a green context is current, launches belong to that one for the range profiler (seen with
+// 13.5), though callbacks name the context that it was made from.
+CUcontext RangeProfiler::measured_in(CUcontext context) const {
+  if (!measuring_.green.any()) return context;
+  const CUcontext current = current_context();
+  return measuring_.green.is_one(current) ? current : context;
+}
+
+GreenContexts::Part RangeProfiler::part_of(RangeContext& context, const Launch& launch, int group) {
+  const CUcontext green = measuring_.green.of(launch.stream);
+  if (!green || green == context.handle) return nullptr;
+  if (group >= 0 && !measuring_.green.part(green) && release_others(context)) {
+    context.learn_part(green, id_of(measuring_.cupti, green), group);
+  }
+  return measuring_.green.part(green);
+}
+
+// Programs switch between green contexts all the time, and between other contexts hardly ever: only
+// for those does one make room for another.
+bool RangeProfiler::release_others(const RangeContext& context) {
+  if (!measuring_.green.any() || context.window().enabled) return true;
+  bool free = true;
+  const std::shared_lock lock(contexts_mutex_);
+  for (const auto& other : contexts_) {
+    if (other.get() == &context || other->device != context.device || other->dead.load()) continue;
+    const std::unique_lock one(other->mutex, std::try_to_lock);
+    one ? other->release() : void(free = false);
+  }
+  return free;
 }
 
 Decision RangeProfiler::decide(RangeContext& context, const Launch& launch, const Shape& shape) {
@@ -289,8 +324,10 @@ RangeContext* RangeProfiler::join_range(CUcontext handle) {
   return context;
 }
 
+// A green context's work is part of the range of the context that it was made from.
 void RangeProfiler::push_range(RangeContext& context) {
   if (off_.load() || context.dead.load() || context.failed()) return;
+  if (measuring_.green.is_one(context.handle)) return;
   const std::lock_guard guard(context.mutex);
   const std::uint64_t range = ranges_.open();
   if (context.over) return;

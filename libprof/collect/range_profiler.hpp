@@ -45,7 +45,7 @@ class RangeProfiler {
   // thread.
   bool listen(int timeout_ms);
 
-  // Launches of kernels and graphs, and stream capture.
+  // Launches of kernels and graphs, stream capture, and green contexts.
   void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call);
 
   // Whether these two are wanted: a thread opens an NVTX range, with a message or null, and closes
@@ -89,6 +89,13 @@ class RangeProfiler {
   // A launch that may be measured, under the context's lock. Returns whether it is.
   bool measure(RangeContext& context, const Launch& launch, std::uint32_t correlation);
   Decision decide(RangeContext& context, const Launch& launch, const Shape& shape);
+  // The context that CUPTI measures the calling thread's launch in.
+  CUcontext measured_in(CUcontext context) const;
+  // What the launch will run on, as far as it is known; learns that first if it is to be measured,
+  // in this group. Null: the whole device.
+  GreenContexts::Part part_of(RangeContext& context, const Launch& launch, int group);
+  // The device's profiler object is free for this context. false: another thread uses it.
+  bool release_others(const RangeContext& context);
 
   void suspend_all();
 

@@ -131,6 +131,21 @@ bool RangeSession::start() {
   return open_;
 }
 
+std::vector<std::uint8_t> RangeSession::partition() const {
+  if (!cupti_.cuptiRangeProfilerGetDevicePartitionInfo) return {};
+  auto params = GPUPROF_PARAMS(CUpti_RangeProfiler_GetDevicePartitionInfo_Params);
+  params.pRangeProfilerObject = object_;
+  const auto ask = [&] {
+    return cupti_.try_("cuptiRangeProfilerGetDevicePartitionInfo",
+                       cupti_.cuptiRangeProfilerGetDevicePartitionInfo(&params));
+  };
+  if (!ask() || params.devicePartitionInfoSize == 0) return {};
+  std::vector<std::uint8_t> info(params.devicePartitionInfoSize);
+  params.pDevicePartitionInfo = info.data();
+  if (!ask()) return {};
+  return info;
+}
+
 bool RangeSession::stop() {
   const Busy busy(watch_, "cuptiRangeProfilerStop");
   auto params = GPUPROF_PARAMS(CUpti_RangeProfiler_Stop_Params);

@@ -73,6 +73,9 @@ class RangeSession {
   void unconfigure() { configured_ = false; }
 
   bool start();
+  // After start(): what the context has of its device, as CUPTI's host API takes it. Empty: all of
+  // it, or CUPTI is older than 13.3.
+  std::vector<std::uint8_t> partition() const;
   bool stop();
   // An open window is no longer stopped.
   void abandon() { open_ = false; }

@@ -19,6 +19,8 @@ constexpr CUpti_CallbackId node_events[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE
                                             CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
 // CUPTI's last message before it shuts itself down. Older versions have no such domain.
 constexpr CUpti_CallbackId state_events[] = {CUPTI_CBID_STATE_FATAL_ERROR};
+constexpr CUpti_CallbackId survived_events[] = {CUPTI_CBID_STATE_ERROR, CUPTI_CBID_STATE_WARNING};
+constexpr CUpti_CallbackId driver_events[] = {CUPTI_CBID_RESOURCE_CU_INIT_FINISHED};
 
 std::vector<std::string> named(std::string_view copies) {
   std::vector<std::string> paths;
@@ -75,12 +77,17 @@ void Subscription::want(Wanted wanted) {
     add(CUPTI_CB_DOMAIN_DRIVER_API, capture_begins);
     add(CUPTI_CB_DOMAIN_DRIVER_API, capture_ends);
   }
+  if (wanted.green_contexts) add(CUPTI_CB_DOMAIN_DRIVER_API, green_calls);
   if (wanted.memory_calls) {
     for (const auto domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API}) {
       add(domain, memory_calls(domain));
     }
   }
   add(CUPTI_CB_DOMAIN_STATE, state_events);
+  if (wanted.hw_trace) {
+    add(CUPTI_CB_DOMAIN_STATE, survived_events);
+    add(CUPTI_CB_DOMAIN_RESOURCE, driver_events);
+  }
 }
 
 void Subscription::add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids) {

@@ -44,8 +44,10 @@ class Subscription {
     bool module_ends = false;
     bool graph_launches = false;
     bool captures = false;  // of streams
+    bool green_contexts = false;
     bool memory_calls = false;
     bool graph_nodes = false;
+    bool hw_trace = false;  // when the driver is up, and errors that CUPTI survives
   };
   void want(Wanted wanted);
 

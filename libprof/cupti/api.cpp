@@ -104,6 +104,13 @@ std::string explained(const Api& api, CUptiResult result) {
       return "CUPTI does not profile this virtual GPU";
     case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
       return "CUPTI does not do that on a part of a GPU (MIG)";
+    case CUPTI_ERROR_HES_TRACE_NOT_SUPPORTED_ON_MPS: return "CUPTI does not do that under MPS";
+    case CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED:
+      return "CUPTI does not do that while confidential computing is on";
+    case CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED:
+      return "CUPTI does not do that on a mining processor";
+    case CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED: return "CUPTI does not do that while SLI is on";
+    case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED: return "CUPTI does not do that under WSL";
     default: {
       const char* text = "";
       api.cuptiGetResultString(result, &text);

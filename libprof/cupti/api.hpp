@@ -60,6 +60,9 @@ namespace gpuprof::cupti {
   X(cuptiProfilerHostGetMaxNumHardwareMetricsPerPass) \
   X(cuptiProfilerHostGetSinglePassSets)               \
   X(cuptiProfilerHostGetMetricsInSinglePassSet)       \
+  X(cuptiProfilerHostSetDevicePartitionInfo)          \
+  X(cuptiRangeProfilerGetDevicePartitionInfo)         \
+  X(cuptiActivityEnableHWTrace)                       \
   GPUPROF_CUPTI_PC_SAMPLING(X)                        \
   GPUPROF_CUPTI_SASS_METRICS(X)                       \
   GPUPROF_CUPTI_RANGE(X)                              \

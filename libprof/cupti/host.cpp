@@ -300,6 +300,17 @@ std::size_t HostChip::passes(Image& config_image) const {
   return params.numOfPasses;
 }
 
+bool HostChip::set_partition(std::span<const std::uint8_t> info) {
+  if (!object_) throw_recorded("what a green context has of its device");
+  if (!object_->api.cuptiProfilerHostSetDevicePartitionInfo) return false;
+  auto params = sized<CUpti_Profiler_Host_SetDevicePartitionInfo_Params>(
+      CUpti_Profiler_Host_SetDevicePartitionInfo_Params_STRUCT_SIZE);
+  params.pHostObject = object_->host;
+  params.pDevicePartitionInfo = const_cast<std::uint8_t*>(info.data());
+  params.devicePartitionInfoSize = info.size();
+  return object_->api.cuptiProfilerHostSetDevicePartitionInfo(&params) == CUPTI_SUCCESS;
+}
+
 std::size_t HostChip::ranges(std::span<const std::uint8_t> counter_data) const {
   if (!object_) throw_recorded("what counter data says");
   if (!object_->api.cuptiRangeProfilerGetCounterDataInfo) return 0;

@@ -95,6 +95,11 @@ class HostChip {
   // How often a kernel must run to collect everything in a configuration.
   std::size_t passes(Image& config_image) const;
 
+  // Values are those of this part of the device from now on, and NaN for units outside of
+  // multiprocessors; what the target's CUPTI said of a green context. false: CUPTI refuses, or is
+  // older than 13.3.
+  bool set_partition(std::span<const std::uint8_t> info);
+
   // The number of ranges in a decoded counter data image; 0 also for an invalid image.
   std::size_t ranges(std::span<const std::uint8_t> counter_data) const;
 

@@ -1,6 +1,7 @@
 #include "libprof/metrics/evaluation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <string>
 
@@ -24,13 +25,14 @@ void Evaluation::begin_run(bool again) {
 // One per device: a host object remembers what it learned about the device from the first image,
 // and devices of one chip differ in the units that are disabled. (Seen with two H200s: counters
 // inside the SM had no values on the second.)
-const cupti::HostChip& Evaluation::chip_of(const PlannedGroup& group, std::uint32_t process,
-                                           std::uint32_t device) {
-  constexpr std::size_t most = 64;
-  if (chips_.size() > most) chips_.clear();
-  auto& found = chips_[{process, device}];
-  if (!found) found = std::make_unique<cupti::HostChip>(library_, group.chip);
-  return *found;
+const cupti::HostChip* Evaluation::chip_of(const PlannedGroup& group, std::uint32_t process,
+                                           std::uint32_t device, const wire::Partition* partition) {
+  const auto [found, fresh] = chips_.try_emplace(
+      {process, device, partition ? partition->info : std::vector<std::uint8_t>()});
+  if (!fresh) return found->second.get();
+  found->second = std::make_unique<cupti::HostChip>(library_, group.chip);
+  if (partition && !found->second->set_partition(partition->info)) found->second.reset();
+  return found->second.get();
 }
 
 void Evaluation::leave_out_known(std::uint32_t process, wire::CounterData& data) {
@@ -42,6 +44,24 @@ void Evaluation::leave_out_known(std::uint32_t process, wire::CounterData& data)
     if (range.ordinal <= last) range.wanted = 0;
   }
   delivered_[key] = data.ranges.back().ordinal;
+}
+
+void Evaluation::note_numbers(const MeasuredValues& values, const GroupMetrics& group) {
+  const std::size_t metrics = group.metrics.size();
+  for (std::size_t i = 0; i < values.ranges.size(); ++i) {
+    if (!values.evaluated[i]) continue;  // it is lost, which has other reasons
+    for (std::size_t m = 0; m < metrics; ++m) {
+      has_numbers_[group.metrics[m]->name] |= !std::isnan(values.values[i * metrics + m]);
+    }
+  }
+}
+
+std::vector<std::string> Evaluation::without_numbers() const {
+  std::vector<std::string> names;
+  for (const auto& [name, has] : has_numbers_) {
+    if (!has) names.push_back(name);
+  }
+  return names;
 }
 
 void Evaluation::tell_what_is_known(std::uint32_t stream, std::uint32_t process,
@@ -82,9 +102,16 @@ std::vector<wire::Frame> Evaluation::take(wire::Frame frame, const Processes::Pl
     // The times in the file are those of the first run.
     for (wire::MeasuredRange& range : data->ranges) range.start = range.end = 0;
   }
+  constexpr std::size_t most_chips = 64;
+  if (chips_.size() > most_chips) chips_.clear();
+  std::vector<const cupti::HostChip*> parts;
+  for (const wire::Partition& partition : data->partitions) {
+    parts.push_back(chip_of(*planned, from.process, data->device, &partition));
+  }
   MeasuredValues values =
-      evaluate(chip_of(*planned, from.process, data->device), planned->evaluated, *data);
+      evaluate(*chip_of(*planned, from.process, data->device), planned->evaluated, *data, parts);
   const PlanOptions& options = plan_.options();
+  note_numbers(values, planned->evaluated);
   if (!first && options.replay == Replay::application) {
     mismatched_ += launches_.join(from.process, data->context_number, values);
   }

@@ -6,10 +6,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "libprof/cupti/host.hpp"
+#include "libprof/metrics/evaluator.hpp"
 #include "libprof/metrics/launch_table.hpp"
 #include "libprof/metrics/means.hpp"
 #include "libprof/metrics/processes.hpp"
@@ -42,12 +45,16 @@ class Evaluation {
   // Launches of later runs that differ from those of the first; and ranges measured.
   std::uint64_t mismatched() const { return mismatched_; }
   std::uint64_t ranges() const { return ranges_; }
+  // Metrics that no range has a number for: the device does not count what its chip could.
+  std::vector<std::string> without_numbers() const;
 
  private:
-  const cupti::HostChip& chip_of(const PlannedGroup& group, std::uint32_t process,
-                                 std::uint32_t device);
+  // Without a partition: the whole device. Null: CUPTI does not take the partition.
+  const cupti::HostChip* chip_of(const PlannedGroup& group, std::uint32_t process,
+                                 std::uint32_t device, const wire::Partition* partition = nullptr);
   // Marks ranges that an earlier attempt has delivered as unwanted.
   void leave_out_known(std::uint32_t process, wire::CounterData& data);
+  void note_numbers(const MeasuredValues& values, const GroupMetrics& group);
   void tell_what_is_known(std::uint32_t stream, std::uint32_t process,
                           const MeasuredValues& values);
 
@@ -55,8 +62,9 @@ class Evaluation {
   const RunPlan& plan_;
   LaunchTable& launches_;
   TellCollector tell_collector_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<cupti::HostChip>>
-      chips_;  // by process and device
+  using Part = std::tuple<std::uint32_t, std::uint32_t, std::vector<std::uint8_t>>;
+  // By process, device and partition; null: CUPTI does not take that.
+  std::map<Part, std::unique_ptr<cupti::HostChip>> chips_;
   Means means_;
   ValueRows rows_;
   // The last ordinals delivered by this attempt at the run, and by earlier ones: a repeated run
@@ -66,6 +74,7 @@ class Evaluation {
   std::map<RangesOf, std::uint64_t> delivered_before_;
   std::uint64_t mismatched_ = 0;
   std::uint64_t ranges_ = 0;
+  std::map<std::string, bool> has_numbers_;  // by metric that was evaluated
 };
 
 }  // namespace gpuprof::metrics

@@ -19,14 +19,27 @@ std::uint16_t note(MeasuredValues& values, const std::string& text) {
   return static_cast<std::uint16_t>(found - values.notes.begin() + 1);
 }
 
+// The values that a part of the device has, instead of the whole device's.
+void scale(const cupti::HostChip& part, std::span<const std::uint8_t> image, std::size_t range,
+           std::span<const char* const> counters, std::vector<double>& values) {
+  std::vector<double> of_part(values.size());
+  if (!part.evaluate(image, range, counters, of_part.data())) return;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isnan(of_part[i])) values[i] = of_part[i];
+  }
+}
+
 }  // namespace
 
 MeasuredValues evaluate(const cupti::HostChip& chip, const GroupMetrics& group,
-                        const wire::CounterData& data) {
+                        const wire::CounterData& data,
+                        std::span<const cupti::HostChip* const> parts) {
   MeasuredValues result{.group = data.group,
                         .context = data.context,
                         .device = data.device,
                         .ranges = {},
+                        .contexts = {},
+                        .evaluated = {},
                         .names = data.names,
                         .notes = data.notes,
                         .metrics = group.numbers,
@@ -44,6 +57,8 @@ MeasuredValues evaluate(const cupti::HostChip& chip, const GroupMetrics& group,
     wire::MeasuredRange range = data.ranges[i];
     if (!range.wanted) continue;
     std::ranges::fill(values, none);
+    const std::uint32_t part = i < data.ran_on.size() ? data.ran_on[i] : 0;
+    bool evaluated = false;
     if (range.note != 0) {
       // The image's numbers do not belong to this launch alone.
     } else if (image.empty()) {
@@ -55,6 +70,10 @@ MeasuredValues evaluate(const cupti::HostChip& chip, const GroupMetrics& group,
     } else if (!chip.evaluate(image, i, counters, read.data())) {
       range.note = note(result, "CUPTI could not evaluate the range");
     } else {
+      if (part > 0 && part <= parts.size() && parts[part - 1]) {
+        scale(*parts[part - 1], image, i, counters, read);
+      }
+      evaluated = true;
       std::size_t at = 0;
       std::string missing;
       for (std::size_t m = 0; m < group.metrics.size(); ++m) {
@@ -69,6 +88,8 @@ MeasuredValues evaluate(const cupti::HostChip& chip, const GroupMetrics& group,
       if (!missing.empty()) range.note = note(result, "no number: " + missing);
     }
     result.ranges.push_back(range);
+    result.evaluated.push_back(evaluated);
+    result.contexts.push_back(part > 0 ? data.partitions[part - 1].context : data.context);
     result.values.insert(result.values.end(), values.begin(), values.end());
   }
   return result;

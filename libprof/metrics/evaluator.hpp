@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct MeasuredValues {
   std::uint32_t context{};
   std::uint32_t device{};
   std::vector<wire::MeasuredRange> ranges;
+  std::vector<std::uint32_t> contexts;  // of the ranges: `context`, or the green one they ran in
+  std::vector<bool> evaluated;          // of the ranges: CUPTI answered, if only with NaN
   std::vector<std::string> names;
   std::vector<std::string> notes;
   std::vector<std::uint32_t> metrics;
@@ -33,8 +36,10 @@ struct MeasuredValues {
 
 // Reads `data` with the CUPTI version that wrote it: another version silently reads different
 // numbers from an image (measured). Unwanted ranges are left out. An unavailable value is NaN, and
-// the range's note says why.
+// the range's note says why. `parts`: the chip as each of data.partitions has it; null: not known.
+// Units outside of multiprocessors belong to no part: their values are the whole device's.
 MeasuredValues evaluate(const cupti::HostChip& chip, const GroupMetrics& group,
-                        const wire::CounterData& data);
+                        const wire::CounterData& data,
+                        std::span<const cupti::HostChip* const> parts = {});
 
 }  // namespace gpuprof::metrics

@@ -32,7 +32,7 @@ void ValueRows::add(const MeasuredValues& values, std::span<const Metric* const>
     sender_.add<schema::MetricRange>({.number = ++last_range_,
                                       .group = values.group,
                                       .device = values.device,
-                                      .context = values.context,
+                                      .context = values.contexts[i],
                                       .name = text(values.names, range.name),
                                       .note = note.empty() && !complete ? no_number : note,
                                       .range = range});

@@ -90,6 +90,24 @@ std::string ApiNames::find(ApiDomain domain, std::int64_t cbid) {
   return name;
 }
 
+namespace {
+
+// Adds what each green context has of its device: "2 (32 SMs)".
+void add_parts(store::Database& database,
+               std::map<std::array<std::int64_t, 2>, std::string>& contexts) {
+  if (!database.has_column("CUPTI_ACTIVITY_KIND_GREEN_CONTEXT", "numMultiprocessors")) return;
+  auto rows = database.prepare(
+      "SELECT deviceId, contextId, max(numMultiprocessors) FROM CUPTI_ACTIVITY_KIND_GREEN_CONTEXT "
+      "GROUP BY deviceId, contextId");
+  while (rows.step()) {
+    std::string& name = contexts[{rows.integer(0), rows.integer(1)}];
+    if (name.empty()) name = std::to_string(rows.integer(1));
+    name += " (" + std::to_string(rows.integer(2)) + " SMs)";
+  }
+}
+
+}  // namespace
+
 Names::Names(store::Database& database, NameStyle style) : style_(style), api_(database) {
   if (database.has_table("StringTable")) {
     ours_ = database.has_column("StringTable", "demangled");
@@ -102,6 +120,10 @@ Names::Names(store::Database& database, NameStyle style) : style_(style), api_(d
   }
   read_devices(database);
   read_given_names(database);
+  add_parts(database, contexts_);
+  for (const auto& [id, name] : contexts_) {
+    longest_context_ = std::max(longest_context_, printable(name).size());
+  }
   read_processes(database);
 }
 
@@ -188,10 +210,7 @@ void Names::read_given_names(store::Database& database) {
       case schema::object_kind("device"):
         devices_[first] = name + " (" + std::to_string(first) + ")";
         break;
-      case schema::object_kind("context"):
-        longest_context_ = std::max(longest_context_, printable(name).size());
-        contexts_[{first, second}] = std::move(name);
-        break;
+      case schema::object_kind("context"): contexts_[{first, second}] = std::move(name); break;
       case schema::object_kind("stream"):
         longest_stream_ = std::max(longest_stream_, printable(name).size());
         streams_[{first, second, third}] = std::move(name);

@@ -115,6 +115,7 @@ class Text {
     if (!run("exit_status").empty()) line("ended", "with status " + run("exit_status"));
     if (!run("exit_signal").empty()) line("ended", "by signal " + run("exit_signal"));
     line("driver", run("driver_version"));
+    line("hw trace", run("hw_trace"));
     line("collected", run("trace_groups"));
     const std::string left_out = run("calls_left_out");
     if (!left_out.empty() && left_out != "none") {

@@ -231,6 +231,7 @@ void Loader::load_info(Process& process, const wire::Frame& frame) {
   if (fields.find("error")) counts_.set(counted, process_id, "", not_profiled.name(), 1);
   diagnostics_.tell(process.diagnostics, process_id, fields);
   if (const auto functions = fields.find("calls_left_out")) run_.set_calls_left_out(*functions);
+  if (const auto used = fields.find("hw_trace")) run_.set_hw_trace(*used);
   process_rows_.set_versions(process.context.numbers[0], fields);
 }
 

@@ -52,4 +52,13 @@ void RunWriter::set_calls_left_out(std::string_view functions) {
       .run();
 }
 
+void RunWriter::set_hw_trace(std::string_view used) {
+  database_
+      .prepare(
+          "INSERT INTO RUN VALUES('hw_trace', ?1) "
+          "ON CONFLICT(key) DO UPDATE SET value = excluded.value WHERE value = 'on'")
+      .bind(1, used)
+      .run();
+}
+
 }  // namespace gpuprof::store

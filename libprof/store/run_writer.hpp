@@ -22,6 +22,9 @@ class RunWriter {
   // Sets the functions whose calls a process omits. If processes differ because of different
   // libcuptis, the value comes from the one that omitted something.
   void set_calls_left_out(std::string_view functions);
+  // Sets whether a process uses hardware tracing: "on", or "off: " and why. If processes differ,
+  // or one stops using it, the value is that of the one without.
+  void set_hw_trace(std::string_view used);
 
  private:
   Database& database_;

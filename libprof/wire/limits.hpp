@@ -37,6 +37,8 @@ inline constexpr std::uint32_t max_callback_id = 1 << 16;
 inline constexpr std::uint32_t max_payload_entries = 4096;
 // Metrics and groups of a run; the largest chip has about 2,500 metrics.
 inline constexpr std::uint32_t max_metrics = 1 << 16;
+// Green contexts that ranges of one counter data image ran in; a device has some 70 parts.
+inline constexpr std::uint32_t max_partitions = 1024;
 // Texts in one list, in addition to one per range in the payload.
 inline constexpr std::uint32_t max_texts = 1 << 16;
 

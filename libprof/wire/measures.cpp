@@ -36,6 +36,26 @@ static void describe(Coder& coder, Coded<Coder, CounterData>& data) {
   put_texts(coder, data.notes);
 }
 
+// After the image; earlier versions have none.
+template <class Coder>
+static void describe_partitions(Coder& coder, Coded<Coder, CounterData>& data) {
+  coder.list(data.partitions, max_partitions, [&](auto& partition) {
+    coder.all(partition.context);
+    coder.values(partition.info);
+  });
+  coder.values(data.ran_on);
+}
+
+// Whether each range ran on a partition that is there, or on the whole device.
+static bool partitioned(const CounterData& data) {
+  const auto says_nothing = [](const Partition& partition) { return partition.info.empty(); };
+  if (std::ranges::any_of(data.partitions, says_nothing)) return false;
+  return data.ran_on.empty() || (data.ran_on.size() == data.ranges.size() &&
+                                 std::ranges::all_of(data.ran_on, [&](std::uint32_t partition) {
+                                   return partition <= data.partitions.size();
+                                 }));
+}
+
 template <class Coder>
 static void describe(Coder& coder, Coded<Coder, MetricsInfo>& info) {
   coder.list(info.metrics, max_metrics, [&](auto& metric) {
@@ -70,6 +90,7 @@ static void describe(Coder& coder, Coded<Coder, CollectConfig>& config) {
 void encode(Encoder& encoder, const CounterData& data) {
   describe(encoder, data);
   encoder.integer(static_cast<std::uint64_t>(data.image.size())).raw(data.image);
+  if (!data.ran_on.empty()) describe_partitions(encoder, data);
 }
 
 std::optional<CounterData> decode_counter_data(std::span<const std::byte> payload) {
@@ -77,7 +98,10 @@ std::optional<CounterData> decode_counter_data(std::span<const std::byte> payloa
   CounterData data;
   describe(decoder, data);
   data.image = decoder.raw(decoder.integer<std::uint64_t>());
-  if (!decoder.ok() || !consistent(data.ranges, data.names, data.notes)) return std::nullopt;
+  if (decoder.remaining() > 0) describe_partitions(decoder, data);
+  if (!decoder.ok() || !consistent(data.ranges, data.names, data.notes) || !partitioned(data)) {
+    return std::nullopt;
+  }
   return data;
 }
 

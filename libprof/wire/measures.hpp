@@ -22,6 +22,12 @@ inline constexpr std::uint32_t launch_list = 0xffffffff;
 // The note of a range whose passes did not all see the same launch.
 inline constexpr std::string_view other_launch = "another run launched another kernel here";
 
+// What a green context has of its device, in CUPTI's own form.
+struct Partition {
+  std::uint32_t context{};  // CUPTI's id
+  std::vector<std::uint8_t> info;
+};
+
 // A counter data image that CUPTI has decoded, and a description of its ranges, in the image's
 // order.
 struct CounterData {
@@ -34,6 +40,10 @@ struct CounterData {
   std::vector<std::string> names;
   std::vector<std::string> notes;
   std::span<const std::byte> image;  // empty: it was lost, and `notes` says why
+  std::vector<Partition> partitions;
+  // By range: the partition it ran on, an index into `partitions` from 1; 0: the whole device.
+  // Empty: all of them ran on that.
+  std::vector<std::uint32_t> ran_on;
 };
 
 void encode(Encoder& encoder, const CounterData& data);

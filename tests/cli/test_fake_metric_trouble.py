@@ -84,6 +84,28 @@ class FailingCalls(TroubleTest):
     EVERY_WINDOW = ("SetConfig", "Start", "Stop", "DecodeData")
     ONCE = ("Enable", "GetCounterDataSize", "CounterDataImageInitialize")
 
+    @unittest.skipIf(SANITIZED, "many short runs, whose difference is what CUPTI answers")
+    def test_refused_while_the_program_runs(self):
+        """What a machine may have against it that only measuring shows: tracing goes on."""
+        for code, words in (
+            (33, "CUPTI does not profile this virtual GPU"),
+            (41, "confidential computing"),
+            (42, "mining"),
+            (43, "a part of a GPU (MIG)"),
+            (44, "SLI"),
+            (45, "WSL"),
+        ):
+            with self.subTest(words):
+                run, database = self.trouble(
+                    {"FAKE_CUPTI_FAIL": f"cuptiRangeProfilerEnable={code};cuptiActivityEnable:20={code}"},
+                    "hello", 5, options=["--system-profiling", "on"],
+                )  # fmt: skip
+                self.assertIn(words, run.stderr)
+                self.assertEqual(database.count("CONCURRENT_KERNEL"), 13)
+                self.assertEqual(database.count("ENVIRONMENT"), 0)
+                self.assertIn("ENVIRONMENT stays empty", run.stderr)
+                self.assertIn("nothing lost", run.stderr)
+
     def failing(self, function, time, *target, **more):
         run, database = self.trouble({"FAKE_CUPTI_FAIL": f"{function}=999@{time}"}, *target, **more)
         self.assert_sound(database)
@@ -274,6 +296,19 @@ class NoMetrics(MetricTest):
             ("architecture", "too old"),
         ):
             self.refused(words, FAKE_CUPTI_UNSUPPORTED=what)
+
+    def test_limited_support(self):
+        """A device that does not count all: that is said once, and the rest is measured."""
+        other = "sm__ctas_launched.sum"
+        run, database = self.measure(
+            "shapes", 6, metrics=f"{ONE},{other}",
+            FAKE_CUPTI_UNSUPPORTED="limited", FAKE_CUPTI_NO_NUMBERS="dram",
+        )  # fmt: skip
+        self.assertIn(
+            f"6 measurements of launches; no numbers from this device for {ONE}", run.stderr
+        )
+        self.assertEqual(collections.Counter(v.metric for v in self.values(database)), {other: 6})
+        self.assertEqual(self.gaps(database), {f"no number: {ONE}": 6})
 
     def test_required(self):
         for settings in (

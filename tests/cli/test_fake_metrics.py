@@ -63,6 +63,49 @@ class ApplicationReplay(MetricTest):
                     self.assertIn(kind, left_out)
                 self.assertEqual("PCIE" in left_out, version < 130200)
 
+    def test_green_contexts(self):
+        """Values of units inside of multiprocessors are those of the kernel's part of the device."""
+        metric = "sm__cycles_active.avg"
+        for way, version in (([], 130500), (["current"], 130500), ([], 130100)):
+            with self.subTest(way=way, version=version):
+                run, database = self.measure(
+                    "green", *way, metrics=f"{metric},{ONE}", FAKE_CUPTI_VERSION=version
+                )
+                known = version >= 130300
+                self.assertEqual(
+                    collections.Counter(database.rows(
+                        "SELECT name, context_id, value FROM kernel_metrics WHERE metric = ?", metric)),
+                    # 4 per ns of each of 4 instances, or of those of the part.
+                    {("whole()", 1, 1000): 3,
+                     ("quarter()", 2 if known else 1, 4000 if known else 1000): 2,
+                     ("quarters()", 3 if known else 1, 4000 / 3 if known else 1000): 2},
+                )  # fmt: skip
+                # DRAM belongs to no part.
+                self.assertEqual(
+                    database.rows(
+                        "SELECT DISTINCT value FROM kernel_metrics WHERE metric = ?", ONE
+                    ),
+                    [(1024 * 64,)],
+                )
+                self.assertEqual("CUPTI does not say which part" in run.stderr, not known)
+                self.assertEqual(self.gaps(database), {})
+                if version < 130200:
+                    continue
+                self.assertEqual(
+                    database.rows("SELECT context_id, is_green, multiprocessors, partition, parent_id "
+                                  "FROM contexts ORDER BY 1"),
+                    [(1, 0, None, None, 0), (2, 1, 33, "00B6250000000000", 1),
+                     (3, 1, 99, "00B6250000000000", 1)],
+                )  # fmt: skip
+                if not way:
+                    continue  # the kernels' own records name the context that it was made from
+                report = subprocess.run(
+                    [GPUPROF, "-i", self.output, "--print-gpu-trace"],
+                    capture_output=True,
+                    text=True,
+                )
+                self.assertIn("2 (33 SMs)", report.stdout + report.stderr)
+
     def test_groups_and_the_plan(self):
         run, database = self.measure(
             "shapes", 6, options=["--metrics-plan"], metrics=f"{TWO_GROUPS},{THROUGHPUT}"

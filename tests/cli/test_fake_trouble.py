@@ -8,7 +8,88 @@ import sys
 import time
 import unittest
 
-from fake_run import BARE_CUPTI, CUPTI, FAKE, GPUPROF, PATIENCE, SANITIZED, FakeTest, has_driver
+from fake_run import (
+    BARE_CUPTI,
+    CUPTI,
+    FAKE,
+    GPUPROF,
+    PATIENCE,
+    PREFIX,
+    SANITIZED,
+    FakeTest,
+    has_driver,
+)  # fmt: skip
+
+
+@unittest.skipIf(SANITIZED, "many short runs, whose difference is what CUPTI answers")
+class HardwareTracing(FakeTest):
+    """Each answer that CUPTI may give, at the start and later: recorded in any case, and said."""
+
+    def trace(self, mode, *options, version=130500, chip="GB202", cuda=13050, **more):
+        run = self.profile(
+            "hello", 10, options=["-f", "--hw-trace", mode, *options], check=0,
+            FAKE_CUPTI_VERSION=version, FAKE_CUPTI_CHIP=chip, FAKE_CUDA_VERSION=cuda, **more,
+        )  # fmt: skip
+        database = self.database()
+        self.assertEqual(database.losses(), {})
+        by_hardware, all_kernels = database.rows(
+            f"SELECT sum(channelID = 0), count(*) FROM {PREFIX}CONCURRENT_KERNEL"
+        )[0]
+        self.assertEqual(all_kernels, 23)
+        used = database.one("SELECT value FROM RUN WHERE key = 'hw_trace'")
+        last = run.stderr.splitlines()[-1]
+        shown = f"off ({used[5:]})" if used.startswith("off: ") else used
+        self.assertIn(f"hardware tracing {shown}, nothing lost", last)
+        return used, by_hardware, run.stderr.splitlines()[:-1]
+
+    def test_it_is_there(self):
+        for version, mode in ((130500, "on"), (130100, "on"), (130500, "auto")):
+            with self.subTest(version=version, mode=mode):
+                self.assertEqual(self.trace(mode, version=version), ("on", 23, []))
+
+    def test_refused(self):
+        """Before the driver is up by a later message, and then at once."""
+        for code, word in ((27, "NOT_SUPPORTED"), (33, "virtual GPU"), (41, "confidential"),
+                           (42, "mining"), (43, "MIG"), (44, "SLI"), (45, "WSL"), (47, "MPS")):  # fmt: skip
+            for version in (130500, 130100) if code == 27 else (130500,):
+                with self.subTest(code=code, version=version):
+                    used, kernels, (line,) = self.trace("on", version=version, FAKE_CUPTI_HES=code)
+                    self.assertEqual((used[:5], kernels), ("off: ", 0))
+                    self.assertIn(word, used)
+                    self.assertIn(f"no hardware tracing ({used[5:]})", line)
+        used, kernels, lines = self.trace("auto", FAKE_CUPTI_HES=27)
+        self.assertEqual((used[:5], kernels, lines), ("off: ", 0, []))
+
+    def test_it_ends_within_a_run(self):
+        for mode in ("on", "auto"):
+            used, by_hardware, (line,) = self.trace(mode, FAKE_CUPTI_HES="27@4")
+            self.assertEqual((used[:5], by_hardware), ("off: ", 4))
+            self.assertIn("no hardware tracing", line)
+
+    def test_not_by_itself_where_programs_crashed(self):
+        for settings, word in (
+            ({"chip": "GH100"}, "needs a Blackwell GPU; the chip is GH100"),
+            ({"chip": "GB100"}, "NVIDIA-NeMo/RL#4090"),
+            ({"chip": "GR100"}, "NVIDIA/srt-slurm#418"),
+            ({"version": 130400}, "before CUPTI 13.5"),
+            ({"cuda": 13000}, "the driver is older than CUPTI, for CUDA 13.0"),
+        ):
+            with self.subTest(**settings):
+                used, by_hardware, lines = self.trace("auto", **settings)
+                self.assertIn(word, used)
+                self.assertEqual((by_hardware, lines), (0, []))
+        used, _, _ = self.trace("auto", "--kernel-latency-timestamps", "on")
+        self.assertIn("--kernel-latency-timestamps", used)
+
+    def test_the_buffer(self):
+        options = ("--hw-trace-buffer", "64")
+        self.assertEqual(self.trace("on", *options), ("on", 23, []))
+        _, _, (line,) = self.trace("on", *options, FAKE_CUPTI_FAIL="cuptiActivitySetAttribute:24=1")
+        self.assertIn("--hw-trace-buffer has no effect before CUPTI 13.5", line)
+
+    def test_no_such_function(self):
+        run = self.profile("hello", 10, options=["--hw-trace", "on"], cupti=BARE_CUPTI, check=0)
+        self.assertIn("this libcupti is too old for it", run.stderr.splitlines()[-1])
 
 
 class FailingCalls(FakeTest):

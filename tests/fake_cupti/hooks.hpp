@@ -11,6 +11,8 @@ namespace fake {
 struct Context {
   std::uint32_t id;
   std::uint32_t device;
+  Context* parent = nullptr;    // of a green context
+  std::uint32_t instances = 0;  // of each unit of its multiprocessors; 0: all
 };
 
 // A stream's handle is its number, 0 for the null stream; its id is that much higher than this.
@@ -41,6 +43,7 @@ struct ApiCall {
   const char* symbol = nullptr;    // kernel's name, as in CUpti_CallbackData::symbolName
   const Launch* launch = nullptr;  // of a kernel or a graph
   const Memory* memory = nullptr;
+  const void* params = nullptr;  // of other calls: what the callback is given
   void* context = nullptr;
   std::uint64_t start = 0;
   std::uint32_t correlation = 0;

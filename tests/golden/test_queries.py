@@ -723,10 +723,17 @@ class Queries(unittest.TestCase):
         self.assertEqual(known, made | {key[1:] for key in work} |
                          {(row["processId"], row["contextId"], row["streamId"])
                           for kind in WORK for row in run.table(kind)})  # fmt: skip
-        contexts = {(row["processId"], row["contextId"]) for row in run.table("CONTEXT")}
+        rows = run.table("CONTEXT") + run.table("GREEN_CONTEXT")
+        contexts = {(row["processId"], row["contextId"]) for row in rows}
         self.assertEqual(sum(row[0] for row in run.rows("SELECT streams FROM contexts")),
                          sum(stream[:2] in contexts for stream in known))  # fmt: skip
-        self.assertEqual(len(run.rows("SELECT * FROM contexts")), len(run.table("CONTEXT")))
+        self.assertEqual(len(run.rows("SELECT * FROM contexts")), len(rows))
+        # A green context has as many multiprocessors as two for each bit of its mask, on all chips so far.
+        for green in run.rows("SELECT * FROM contexts WHERE is_green"):
+            self.assertEqual(
+                bin(int(green["partition"], 16)).count("1") * 2, green["multiprocessors"]
+            )
+            self.assertIn((green["process_id"], green["parent_id"]), contexts)
 
     @for_each_run
     def test_nvtx_marks(self, run):

@@ -74,6 +74,35 @@ def green_contexts(c):
     ran = database.one("""SELECT count(*) FROM kernels WHERE context_id IN
                             (SELECT contextId FROM CUPTI_ACTIVITY_KIND_GREEN_CONTEXT)""")
     c.equal(ran, 3, "kernels in it")
+    found = database.rows(
+        "SELECT is_green, multiprocessors, parent_id, kernels FROM contexts ORDER BY context_id"
+    )
+    c.equal(found, [(0, None, 0, 0), (1, 16, 1, 3)], "contexts")
+
+
+@check
+def hardware_tracing(c):
+    """Times from the hardware where there are any; a run without is as ever, and says why."""
+    for mode in ("on", "auto"):
+        database = c.gpuprof([c.example("vector_add"), "1000", "20"], "--hw-trace", mode)
+        c.sound(database)
+        used = database.one("SELECT value FROM RUN WHERE key = 'hw_trace'")
+        blackwell = database.one(
+            "SELECT max(computeCapabilityMajor) >= 10 FROM CUPTI_ACTIVITY_KIND_DEVICE"
+        )
+        c.expect(used == "on" or used.startswith("off: "), used)
+        c.expect(blackwell or used != "on", f"hardware tracing {used}")
+
+
+@check
+def rare_kinds(c):
+    database = c.gpuprof([c.example("rare_work"), "2"], "--trace", "all", stdout=False)
+    c.sound(database)
+    for table, rows in (("MEMORY_POOL", 8), ("NAME", 2), ("CUDA_EVENT", 2)):
+        count = database.one(f"SELECT count(*) FROM CUPTI_ACTIVITY_KIND_{table}")
+        c.equal(count, rows, f"rows of {table}")
+    database = c.gpuprof([c.example("rare_work"), "2"], "--concurrent-kernels", "off", stdout=False)
+    c.equal(database.one("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 2, "rows of KERNEL")
 
 
 @check

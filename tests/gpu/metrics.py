@@ -204,6 +204,30 @@ def metrics_beside_graphs(c):
 
 
 @check
+def metrics_of_green_contexts(c):
+    """The same work in 1/4 and 3/4 of the multiprocessors: counts alike, shares those of the part."""
+    share = "sm__inst_executed.avg.pct_of_peak_sustained_elapsed"
+    metrics = [share, "smsp__inst_executed.sum", "sm__cycles_active.avg", "sm__cycles_active.sum"]
+    database = measure(c, [c.example("green_context"), "1", "32", "20000"], metrics)
+    all_measured(c, database, metrics)
+    parts = dict(database.rows("SELECT context_id, coalesce(multiprocessors, 132) FROM contexts"))
+    c.equal(sorted(parts.values()), [32, 100, 132], "multiprocessors")
+    found = collections.defaultdict(dict)
+    for context, metric, value in database.rows(
+        "SELECT context_id, metric, value FROM kernel_metrics WHERE short_name = 'known_work'"
+    ):
+        found[context][metric] = value
+    c.equal(set(found), set(parts), "contexts with the work")
+    for context, values in found.items():
+        c.expect(values[share] > 80, f"{values[share]} % of the peak of {parts[context]} SMs")
+        mean, total = values["sm__cycles_active.avg"], values["sm__cycles_active.sum"]
+        c.expect(abs(mean * parts[context] / total - 1) < 1e-6, f"{total} cycles, {mean} of an SM")
+    c.equal(
+        len({values["smsp__inst_executed.sum"] for values in found.values()}), 1, "instructions"
+    )
+
+
+@check
 def metrics_killed(c):
     """Values measured more than a second before the death are kept."""
     for pause, least in ((0, 0), (2500, 50)):

@@ -40,3 +40,18 @@ TEST_CASE("fewer metrics are sampled by default where samples are taken often") 
   CHECK(named.size() == few.size() + 1);
   CHECK(named.back() == usual[2]);
 }
+
+TEST_CASE("what is sampled by default fits one pass on a chip of each family") {
+  const auto cupti = host_library();
+  if (!cupti) return;
+  for (const char* name :
+       {"TU102", "GA100", "GA102", "GA10B", "AD102", "GH100", "GB100", "GB10B", "GB202", "GB20B"}) {
+    CAPTURE(name);
+    const cupti::HostChip chip(cupti, name, cupti::Counting::samples);
+    const std::vector<std::string> metrics = metrics::default_samples(chip).names;
+    CHECK(metrics.size() >= 8);
+    auto image = chip.config_image(metrics);
+    REQUIRE(image);
+    CHECK(chip.passes(*image) == 1);
+  }
+}

@@ -69,6 +69,7 @@ TEST_CASE("the design's table of limits is that of the code") {
   LIMIT(max_code_places);
   LIMIT(max_code_counters);
   LIMIT(max_code_contexts);
+  LIMIT(max_partitions);
   LIMIT(max_code_functions);
   LIMIT(max_name);
   LIMIT(max_columns);

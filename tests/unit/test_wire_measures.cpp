@@ -137,6 +137,30 @@ TEST_CASE("counter data that does not add up is refused") {
   CHECK_FALSE(accepts([](CounterData& data) { data.names.clear(); }));
   CHECK_FALSE(accepts([](CounterData& data) { data.notes.clear(); }));
   CHECK_FALSE(accepts([](CounterData& data) { data.ranges[0].kind = static_cast<RangeKind>(3); }));
+  // Where ranges ran.
+  CHECK(accepts([](CounterData& data) {
+    data.partitions = {{2, {1, 2, 3}}};
+    data.ran_on = {1};
+  }));
+  CHECK_FALSE(accepts([](CounterData& data) { data.ran_on = {1}; }));
+  CHECK_FALSE(accepts([](CounterData& data) { data.ran_on = {0, 0}; }));
+  CHECK_FALSE(accepts([](CounterData& data) {
+    data.partitions = {{2, {}}};
+    data.ran_on = {1};
+  }));
+}
+
+TEST_CASE("counter data keeps what its ranges ran on") {
+  CounterData written = counter_data({});
+  written.partitions = {{2, {1, 2, 3}}, {3, {4}}};
+  written.ran_on = {2};
+  const auto data = decode_counter_data(payload_of(written));
+  REQUIRE(data);
+  CHECK(data->ran_on == std::vector<std::uint32_t>{2});
+  REQUIRE(data->partitions.size() == 2);
+  CHECK(data->partitions[1].context == 3);
+  CHECK(data->partitions[0].info == std::vector<std::uint8_t>{1, 2, 3});
+  CHECK(payload_of(*data) == payload_of(written));
 }
 
 TEST_CASE("counter data keeps its image") {

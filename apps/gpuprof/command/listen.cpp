@@ -212,9 +212,10 @@ void declare_listen(Grammar& grammar, ListenJob& job) {
       job.options,
       {"trace", "nvtx-domain-include", "nvtx-domain-exclude", "profile-from-start",
        "profile-api-trace", "kernel-latency-timestamps", "concurrent-kernels", "flush-period",
-       "activity-buffers", "device-buffer-size", "device-buffers", "cupti", "track-memory",
-       "stacks", "pc-sampling", "pc-sampling-period", "pc-stall-reasons", "pc-serialize",
-       "pc-buffer", "no-command-line", "process-name", "context-name", "stream-name",
+       "activity-buffers", "hw-trace", "hw-trace-buffer", "device-buffer-size", "device-buffers",
+       "cupti", "track-memory", "stacks", "pc-sampling", "pc-sampling-period", "pc-stall-reasons",
+       "pc-serialize", "pc-buffer", "no-command-line", "process-name", "context-name",
+       "stream-name",
        // A request's scope comes before the request.
        "devices", "kernels", "launch-skip", "launch-count", "replay-mode", "range",
        "metrics-overhead", "metrics-samples", "metrics-exclude", "cache-control", "metrics-batch",

@@ -69,6 +69,18 @@ void print_cost(record::Recorder& recorder, Log& log) {
   if (cost.known()) log.say("cost: " + reading::text_of(cost));
 }
 
+// How times were taken, if that was asked for; ends with ", ".
+std::string hw_trace(record::Recorder& recorder) {
+  for (store::Loader* loader : recorder.loaders()) {
+    auto row = loader->database().prepare("SELECT value FROM RUN WHERE key = 'hw_trace'");
+    if (!row.step()) continue;
+    const std::string used(row.text(0));
+    return "hardware tracing " +
+           (used.starts_with("off: ") ? "off (" + used.substr(5) + ")" : used) + ", ";
+  }
+  return {};
+}
+
 }  // namespace
 
 void print_outcome(record::Recorder& recorder, Log& log, bool with_cost) {
@@ -112,7 +124,7 @@ void print_outcome(record::Recorder& recorder, Log& log, bool with_cost) {
   log.say(files + ": " + std::to_string(totals.records - std::min(totals.records, totals.let_go)) +
           " records of " + std::to_string(totals.processes) +
           (totals.processes == 1 ? " process" : " processes") + older +
-          (samples.empty() ? "" : samples + ", ") + losses);
+          (samples.empty() ? "" : samples + ", ") + hw_trace(recorder) + losses);
 }
 
 }  // namespace gpuprof::app

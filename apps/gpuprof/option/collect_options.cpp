@@ -93,6 +93,11 @@ std::optional<Refusal> set_host_samples(Options& options, const std::string& val
   return {};
 }
 
+std::optional<Refusal> choose_hw_trace(Options& options, const std::string& value) {
+  options.hw_trace.mode = value == "off" ? "" : value;
+  return {};
+}
+
 std::optional<Refusal> set_cupti(Options& options, const std::string& value) {
   if (!std::filesystem::exists(value)) return Refusal{.takes = "the path of a libcupti"};
   options.cupti = value;
@@ -270,6 +275,18 @@ std::vector<Option> collect_options() {
        .argument = "on|off",
        .help = "When kernels were queued and submitted (off)",
        .set = equals("on", [](Options& o) -> bool& { return o.kernel_latency_timestamps; })},
+      {.name = "hw-trace",
+       .argument = "auto|on|off",
+       .help =
+           "Take times of kernels and copies from the hardware event system of Blackwell (off)\n"
+           "auto: not on chips, drivers and versions of CUPTI where programs crashed with it.",
+       .is = ours,
+       .set = choose_hw_trace},
+      {.name = "hw-trace-buffer",
+       .argument = "MB",
+       .help = "Memory of the host for these times, in each context (128)",
+       .is = ours,
+       .set = number(1, 65'536, [](Options& o) -> int& { return o.hw_trace.buffer_mb; })},
       {.name = "device-buffer-size",
        .argument = "MB",
        .help = "Memory of each buffer on the GPU for the times of kernels and copies (3.2 MB)\n"

@@ -78,6 +78,12 @@ struct DeviceBuffers {
   int most = 0;
 };
 
+// Times from the GPU's hardware event system.
+struct HwTraceOptions {
+  std::string mode;   // "on" or "auto"; empty: off
+  int buffer_mb = 0;  // 0: CUPTI's own size
+};
+
 struct Options {
   Action action = Action::run;
   std::string command_line;  // gpuprof's own, quoted for a shell
@@ -104,6 +110,7 @@ struct Options {
   bool store_command_line = true;  // gpuprof's and those of the processes
   int slots = 0;                   // 0: the collector's default
   DeviceBuffers device_buffers;
+  HwTraceOptions hw_trace;
   std::string process_name, context_name, stream_name;  // with placeholders; empty: none
   std::vector<const Option*> without_effect;  // options given that have no effect, or none yet
 

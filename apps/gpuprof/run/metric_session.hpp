@@ -72,6 +72,7 @@ class MetricSession {
   // ranges.
   std::uint64_t mismatched() const { return evaluation_.mismatched(); }
   std::uint64_t ranges() const { return evaluation_.ranges(); }
+  std::vector<std::string> without_numbers() const { return evaluation_.without_numbers(); }
   // Names for which a pattern search timed out; they were treated as not matching.
   std::uint64_t names_given_up() const { return selection_->gave_up(); }
 

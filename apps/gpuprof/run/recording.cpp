@@ -81,6 +81,10 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
     config.set("nvtx_domains_left_out", joined(options.nvtx_domains_left_out, "\n"));
   }
   if (options.slots > 0) config.set("slots", static_cast<std::int64_t>(options.slots));
+  if (!options.hw_trace.mode.empty()) config.set("hw_trace", options.hw_trace.mode);
+  if (options.hw_trace.buffer_mb > 0) {
+    config.set("hw_trace_mb", std::int64_t{options.hw_trace.buffer_mb});
+  }
   const auto& [megabytes, most] = options.device_buffers;
   if (megabytes > 0) config.set("device_buffer_mb", std::int64_t{megabytes});
   if (most > 0) config.set("device_buffers", std::int64_t{most});

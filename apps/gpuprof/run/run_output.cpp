@@ -117,6 +117,9 @@ std::string unmeasured(const MetricSession& metrics, Recorder& recorder) {
     add(std::to_string(metrics.mismatched()) +
         " were of other launches than in the first run and were not joined (view metric_gaps)");
   }
+  if (const auto names = metrics.without_numbers(); !names.empty()) {
+    add("no numbers from this device for " + joined(names, ", "));
+  }
   if (metrics.names_given_up() > 0) {
     add(std::to_string(metrics.names_given_up()) +
         " names took too long to search for what was asked for, and count as others");

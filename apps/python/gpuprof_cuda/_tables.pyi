@@ -400,6 +400,8 @@ class Tables:
     name: name that the program gave it through NVTX; NULL = none
     is_green: 1 = a green context, which has a part of the device
     multiprocessors (count): multiprocessors (SM) of a green context; NULL = all of the device
+    partition: TPCs of a green context, a mask in hexadecimal, lowest byte first
+    parent_id: context it was made from; 0 = none
     default_stream_id: its default stream
     streams (count): streams that were made in it or had work
     kernels (count): kernels that ran in it

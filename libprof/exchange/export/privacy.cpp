@@ -98,17 +98,14 @@ constexpr std::string_view said_anew =
 // The text values in RUN; all others are numbers.
 constexpr std::string_view run_texts =
     "'gpuprof_version', 'operating_system', 'driver_version', 'not_computed', 'trace_groups', "
-    "'calls_left_out', 'step'";
+    "'calls_left_out', 'step', 'hw_trace'";
 
-constexpr std::array<std::string_view, 18> run_keys{"gpuprof_version",   "schema_version",
-                                                    "wire_version",      "operating_system",
-                                                    "cpu_count",         "driver_version",
-                                                    "t0_realtime_ns",    "t1_realtime_ns",
-                                                    "exit_status",       "exit_signal",
-                                                    "target_process_id", "finished",
-                                                    "not_computed",      "trace_groups",
-                                                    "calls_left_out",    "loss",
-                                                    "zero_ns",           "step"};
+constexpr std::array<std::string_view, 19> run_keys{
+    "gpuprof_version", "schema_version", "wire_version",      "operating_system",
+    "cpu_count",       "driver_version", "t0_realtime_ns",    "t1_realtime_ns",
+    "exit_status",     "exit_signal",    "target_process_id", "finished",
+    "not_computed",    "trace_groups",   "calls_left_out",    "loss",
+    "zero_ns",         "step",           "hw_trace"};
 
 template <std::size_t N>
 bool has(const std::array<Place, N>& places, std::string_view table, std::string_view column) {

@@ -93,7 +93,9 @@ RunFacts::Facts RunFacts::merged() const {
   for (const std::string_view key : {"trace_groups", "calls_left_out"}) {
     if (const std::string words = joined(key, ","); !words.empty()) all[std::string(key)] = words;
   }
-  if (const std::string hosts = joined("host_name", ", "); !hosts.empty()) all["host_name"] = hosts;
+  for (const std::string_view key : {"host_name", "hw_trace"}) {
+    if (const std::string words = joined(key, ", "); !words.empty()) all[std::string(key)] = words;
+  }
   for (const Facts& facts : facts_) {
     const std::int64_t begin = integer(facts, "t0_realtime_ns");
     const std::int64_t first = integer(all, "t0_realtime_ns");

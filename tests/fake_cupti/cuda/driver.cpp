@@ -137,15 +137,17 @@ class Call {
   // In stacks the function that is called stands first.
   [[gnu::always_inline]] Call(bool runtime, std::uint32_t cbid, const char* function,
                               const char* symbol = nullptr, const fake::Launch* launch = nullptr,
-                              const fake::Memory* memory = nullptr) {
+                              const fake::Memory* memory = nullptr, const void* params = nullptr) {
     call_.memory = memory;
+    call_.params = params;
     call_.runtime = runtime;
     call_.cbid = cbid;
     call_.function = function;
     call_.symbol = symbol;
     call_.launch = launch;
-    call_.context =
+    Context* const context =
         current_context ? current_context : driver().devices[current_device].primary.load();
+    call_.context = context && context->parent ? context->parent : context;
     if (runtime_call) {
       call_.nested = true;
       call_.parent_recorded = runtime_call->recorded;
@@ -196,13 +198,14 @@ bool take(std::uint32_t device, std::uint64_t bytes) {
   return true;
 }
 
-Context* create_context(std::uint32_t device) {
+Context* create_context(std::uint32_t device, Context* parent = nullptr,
+                        std::uint32_t instances = 0) {
   Context* context;
   {
     const std::lock_guard lock(driver().mutex);
     take(device, context_bytes);
     driver().contexts.push_back(
-        std::make_unique<Context>(Context{++driver().last_context, device}));
+        std::make_unique<Context>(Context{++driver().last_context, device, parent, instances}));
     context = driver().contexts.back().get();
   }
   if (const auto* table = hooks()) table->context_created(context, context->id, device);
@@ -451,7 +454,8 @@ int cuInit(unsigned) {
 
 int cuDriverGetVersion(int* version) {
   DRIVER_CALL(cuDriverGetVersion);
-  *version = 13000;
+  const char* told = std::getenv("FAKE_CUDA_VERSION");
+  *version = told ? std::atoi(told) : 13000;
   return success;
 }
 
@@ -876,6 +880,34 @@ void* fake_context_create() {
   if (ready() != success) return nullptr;
   DRIVER_CALL(cuCtxCreate_v2);
   return create_context(current_device);
+}
+
+void* fake_green_context_create(std::uint32_t instances) {
+  if (ready() != success) return nullptr;
+  void* made = nullptr;
+  const struct {
+    void** context;
+    void* description;
+    int device;
+    unsigned flags;
+  } params{&made, nullptr, static_cast<int>(current_device), 1};
+  Call call(false, CUPTI_DRIVER_TRACE_CBID_cuGreenCtxCreate, "cuGreenCtxCreate", nullptr, nullptr,
+            nullptr, &params);
+  made = create_context(current_device, current(), instances);
+  return made;
+}
+
+void fake_green_stream_create(void* green, std::uint32_t stream) {
+  std::uintptr_t made = 0;
+  const struct {
+    std::uintptr_t* stream;
+    void* green;
+    unsigned flags;
+    int priority;
+  } params{&made, green, 1, 0};
+  Call call(false, CUPTI_DRIVER_TRACE_CBID_cuGreenCtxStreamCreate, "cuGreenCtxStreamCreate",
+            nullptr, nullptr, nullptr, &params);
+  made = stream;
 }
 
 int cuCtxCreate_v2(void** context, unsigned, int device) {

@@ -66,6 +66,11 @@ void fake_context_set(void* context);
 // Whether the context that the thread's calls go to is there already.
 int fake_has_current_context(void);
 void fake_context_destroy(void* context);
+// cuGreenCtxCreate, on the thread's device, with that number of instances of each unit of its
+// multiprocessors; and a stream in it, whose handle the caller chooses. The driver's context that
+// callbacks name is the one that the green context was made from.
+void* fake_green_context_create(std::uint32_t instances);
+void fake_green_stream_create(void* green, std::uint32_t stream);
 // A module with kernels `first` and `second`, or the file that FAKE_CUDA_CUBIN names. Its number.
 std::uint32_t fake_module_load();
 void fake_module_unload(std::uint32_t module);

@@ -32,6 +32,7 @@ void call_back_api(ApiCall& call, CUpti_ApiCallbackSite site, std::uint32_t* res
   data.context = static_cast<CUcontext>(call.context);
   data.correlationData = &call.correlation_data;
   data.correlationId = call.correlation;
+  data.functionParams = call.params;
   LaunchParams params;
   if (call.launch) data.functionParams = fill(params, call);
   MemoryParams memory;
@@ -137,8 +138,22 @@ void on_device(std::uint32_t device) {
     const std::lock_guard lock(cupti().mutex);
     cupti().devices.push_back(device);
   }
-  cupti().driver_up.store(true);
+  const bool first = !cupti().driver_up.exchange(true);
   if (wants(CUPTI_ACTIVITY_KIND_DEVICE)) write_device(device);
+  if (!first) return;
+  end_hardware_tracing(0);
+  call_back(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, nullptr);
+}
+
+void write_green_context(const Context& context) {
+  CUpti_ActivityGreenContext3 record{};
+  record.contextId = context.id;
+  record.parentContextId = context.parent->id;
+  record.deviceId = context.device;
+  record.numMultiprocessors = static_cast<std::uint16_t>(33 * context.instances);
+  record.logicalTpcMaskSize = 2;
+  record.logicalTpcMask[0] = 0x0025b600;
+  append(CUPTI_ACTIVITY_KIND_GREEN_CONTEXT, &record);
 }
 
 void on_context_created(void* context, std::uint32_t id, std::uint32_t device) {
@@ -146,7 +161,12 @@ void on_context_created(void* context, std::uint32_t id, std::uint32_t device) {
     const std::lock_guard lock(cupti().mutex);
     cupti().contexts[id] = device;
   }
-  if (wants(CUPTI_ACTIVITY_KIND_CONTEXT)) write_context(id, device);
+  const auto& made = *static_cast<const Context*>(context);
+  if (made.parent && version() >= 130200) {
+    if (wants(CUPTI_ACTIVITY_KIND_GREEN_CONTEXT)) write_green_context(made);
+  } else if (wants(CUPTI_ACTIVITY_KIND_CONTEXT)) {
+    write_context(id, device);
+  }
   if (wants(CUPTI_ACTIVITY_KIND_STREAM)) write_stream(id);
   pc_context_created(context, id, device);
   sass_context_created(context, id, device);
@@ -229,6 +249,15 @@ constexpr Hooks hooks{&on_enter,
                       &on_state_error,
                       &note_in_ledger,
                       &on_graph_node};
+
+void end_hardware_tracing(long kernels) {
+  const CUptiResult refusal = hardware_tracing_refusal(kernels);
+  if (refusal == CUPTI_SUCCESS || !cupti().hardware_tracing.exchange(false)) return;
+  CUpti_StateData data{};
+  data.notification.result = refusal;
+  data.notification.message = "Falling back to software based CUPTI tracing.";
+  call_back(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_ERROR, &data);
+}
 
 SetHooks driver_entry() {
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);

@@ -45,6 +45,12 @@ struct CounterDataImage {
   }
 };
 
+struct PartitionInfo {
+  static constexpr std::uint64_t right_magic = 0x6e6f697469747261;
+  std::uint64_t magic = right_magic;
+  std::uint64_t instances = 0;
+};
+
 // Images need not be aligned.
 template <class Image>
 std::optional<Image> read_image(const std::uint8_t* bytes, std::size_t size) {

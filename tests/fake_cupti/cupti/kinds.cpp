@@ -108,6 +108,17 @@ CUptiResult cuptiActivityEnableAllocationSource(std::uint8_t enabled) {
   return choose(cupti().allocation_source, enabled);
 }
 
+// As seen with 13.0 and 13.5: the former wants the driver to be up, the latter says what it cannot
+// do when that is.
+CUptiResult cuptiActivityEnableHWTrace(std::uint8_t enabled) {
+  FAIL_IF_TOLD();
+  const bool up = cupti().driver_up.load();
+  if (!up && version() < 130300) return CUPTI_ERROR_NOT_INITIALIZED;
+  const CUptiResult refusal = up ? hardware_tracing_refusal(0) : CUPTI_SUCCESS;
+  if (refusal == CUPTI_SUCCESS) cupti().hardware_tracing.store(enabled != 0);
+  return refusal;
+}
+
 CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
   FAIL_IF_TOLD(static_cast<long>(kind));
   const CUptiResult result = enable(kind);

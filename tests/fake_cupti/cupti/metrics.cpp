@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -214,15 +215,18 @@ bool add(Plan& plan, std::uint32_t chip, std::span<const char* const> names) {
   return true;
 }
 
-double value(const Metric& metric, std::uint32_t chip, const Counts& counts) {
+double value(const Metric& metric, std::uint32_t chip, const Counts& counts, std::uint64_t part) {
   const BaseMetric& base = *metric.base;
+  const bool inside_sm = unit_of(base).starts_with("sm") || unit_of(base) == "l1tex";
+  if (part > 0 && !inside_sm) return std::numeric_limits<double>::quiet_NaN();
   const std::string_view suffix = metric.suffix;
   if (base.type == throughput) return base.factor;
   if (base.type == ratio) {
     if (suffix == ".max_rate") return base.max_rate;
     return suffix == ".pct" ? 100 * base.factor / base.max_rate : base.factor;
   }
-  const double instances = unit_of(base) == "gpu" ? 1 : chip == 0 ? 4 : 8;
+  const double all = unit_of(base) == "gpu" ? 1 : chip == 0 ? 4 : 8;
+  const double instances = part > 0 ? static_cast<double>(part) : all;
   const bool sum = suffix.starts_with(".sum");
   const double total = base.factor * static_cast<double>(counts.*base.of);
   const double rolled = sum ? total : total / instances;

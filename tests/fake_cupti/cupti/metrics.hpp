@@ -15,6 +15,7 @@
 //   .pct_of_peak_…      100 * per_cycle_… / peak_sustained
 //   ratios              .ratio and .max_rate are constants, .pct = 100 * .ratio / .max_rate
 //   throughputs         a constant, with each roll-up
+// A part of the device has fewer instances of sm, smsp and l1tex, and no value for other units.
 //
 // Passes: each call of cuptiProfilerHostConfigAddMetrics takes passes of its own, as seen in
 // NVIDIA's libcupti 13.0. In a call
@@ -88,6 +89,8 @@ struct Counts {
   std::uint64_t ns = 0;
 };
 
-double value(const Metric& metric, std::uint32_t chip, const Counts& counts);
+// `instances`: those of a part of the device; 0: all.
+double value(const Metric& metric, std::uint32_t chip, const Counts& counts,
+             std::uint64_t instances = 0);
 
 }  // namespace fake

@@ -3,6 +3,7 @@
 #include <cupti_profiler_host.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -39,6 +40,7 @@ struct CUpti_Profiler_Host_Object {
   fake::Plan plan;
   bool spoiled = false;                 // by a metric that could not be added
   std::optional<std::uint32_t> device;  // of the first image that was evaluated
+  std::uint64_t instances = 0;          // of the device's part; 0: all
   std::vector<const char*> base_metrics;
   std::vector<const char*> sub_metrics;
 };
@@ -257,6 +259,17 @@ CUptiResult cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_P
   return CUPTI_SUCCESS;
 }
 
+CUptiResult cuptiProfilerHostSetDevicePartitionInfo(
+    CUpti_Profiler_Host_SetDevicePartitionInfo_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_Profiler_Host_SetDevicePartitionInfo_Params);
+  const auto info =
+      read_image<PartitionInfo>(params->pDevicePartitionInfo, params->devicePartitionInfoSize);
+  if (!params->pHostObject || !info) return CUPTI_ERROR_INVALID_PARAMETER;
+  params->pHostObject->instances = info->instances;
+  return CUPTI_SUCCESS;
+}
+
 // NaN: the range lacks a pass, or its configuration did not ask for the metric.
 CUptiResult cuptiProfilerHostEvaluateToGpuValues(
     CUpti_Profiler_Host_EvaluateToGpuValues_Params* params) {
@@ -276,10 +289,12 @@ CUptiResult cuptiProfilerHostEvaluateToGpuValues(
   for (std::size_t i = 0; i < params->numMetrics; ++i) {
     const auto metric = find_metric(object->chip, params->ppMetricNames[i]);
     if (!metric || !is_whole(*metric)) return CUPTI_ERROR_INVALID_METRIC_NAME;
+    const char* numberless = std::getenv("FAKE_CUPTI_NO_NUMBERS");
+    const bool counted = !numberless || std::strcmp(unit(*metric), numberless) != 0;
     const bool inside_sm = std::string_view(unit(*metric)).starts_with("sm");
     params->pMetricValues[i] =
-        complete && (range.metrics & bit(*metric)) && !(other_device && inside_sm)
-            ? value(*metric, object->chip, range.counts)
+        complete && counted && (range.metrics & bit(*metric)) && !(other_device && inside_sm)
+            ? value(*metric, object->chip, range.counts, object->instances)
             : std::numeric_limits<double>::quiet_NaN();
   }
   return CUPTI_SUCCESS;

@@ -73,8 +73,9 @@ CUptiResult cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported_Params* 
     return name == "vGpu" ? CUPTI_PROFILER_CONFIGURATION_DISABLED
                           : CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED;
   };
-  params->isSupported = lacking.empty() ? CUPTI_PROFILER_CONFIGURATION_SUPPORTED
-                                        : CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED;
+  params->isSupported = lacking.empty()        ? CUPTI_PROFILER_CONFIGURATION_SUPPORTED
+                        : lacking == "limited" ? CUPTI_PROFILER_CONFIGURATION_LIMITED_SUPPORT
+                                               : CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED;
   params->architecture = level("architecture");
   params->sli = level("sli");
   params->vGpu = level("vGpu");
@@ -111,7 +112,9 @@ CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params* params) {
   if (params->deviceIndex >= static_cast<std::size_t>(device_count())) {
     return CUPTI_ERROR_INVALID_DEVICE;
   }
-  params->pChipName = chips[chip_of(static_cast<std::uint32_t>(params->deviceIndex))];
+  const char* named = std::getenv("FAKE_CUPTI_CHIP");
+  params->pChipName =
+      named ? named : chips[chip_of(static_cast<std::uint32_t>(params->deviceIndex))];
   return CUPTI_SUCCESS;
 }
 

@@ -24,6 +24,7 @@
 #include "tests/fake_cupti/cupti/metrics.hpp"
 #include "tests/fake_cupti/cupti/params.hpp"
 #include "tests/fake_cupti/cupti/profiling.hpp"
+#include "tests/fake_cupti/cupti/records.hpp"
 #include "tests/fake_cupti/cupti/settings.hpp"
 
 namespace {
@@ -37,12 +38,12 @@ struct OpenRange {
 
 // One context's. Members are guarded by the mutex.
 struct CUpti_RangeProfiler_Object {
-  CUpti_RangeProfiler_Object(std::uint32_t context_id, std::uint32_t device_id,
-                             std::uint32_t chip_index)
-      : context(context_id), device(device_id), chip(chip_index) {}
+  CUpti_RangeProfiler_Object(const fake::Context& of, std::uint32_t chip_index)
+      : context(of.id), device(of.device), instances(of.instances), chip(chip_index) {}
 
   const std::uint32_t context;
   const std::uint32_t device;
+  const std::uint32_t instances;  // of a green context; 0: all
   const std::uint32_t chip;
 
   std::mutex mutex;
@@ -287,9 +288,15 @@ CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params* params) 
   }
   const Context context = *context_of(params->ctx);
   const std::lock_guard lock(all().mutex);
+  // A device has one object among a context and the green ones made from it.
+  for (const auto& [id, other] : all().of_context) {
+    if (other->device == context.device && (context.instances > 0 || other->instances > 0)) {
+      return CUPTI_ERROR_INVALID_OPERATION;
+    }
+  }
   auto& object = all().of_context[context.id];
   if (object) return CUPTI_ERROR_INVALID_OPERATION;
-  object = std::make_shared<Object>(context.id, context.device, chip_of(context.device));
+  object = std::make_shared<Object>(context, chip_of(context.device));
   params->pRangeProfilerObject = object.get();
   return CUPTI_SUCCESS;
 }
@@ -383,6 +390,27 @@ CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params* params) {
   if (is_capturing()) return CUPTI_ERROR_UNKNOWN;
   pause(start_cost_ms(std::exchange(object->started_before, true)));
   set_started(*object, true);
+  return CUPTI_SUCCESS;
+}
+
+// As seen with 13.5: a context that has all of the device has no information, and a green one has
+// it only after Start.
+CUptiResult cuptiRangeProfilerGetDevicePartitionInfo(
+    CUpti_RangeProfiler_GetDevicePartitionInfo_Params* params) {
+  TROUBLE_IF_TOLD();
+  EXPECT_SIZE(CUpti_RangeProfiler_GetDevicePartitionInfo_Params);
+  LOCK_OBJECT();
+  if (object->instances == 0 || version() < 130300) {
+    params->devicePartitionInfoSize = 0;
+    return CUPTI_SUCCESS;
+  }
+  if (!object->started) return CUPTI_ERROR_INVALID_PARAMETER;
+  const PartitionInfo info{.instances = object->instances};
+  if (params->pDevicePartitionInfo) {
+    if (params->devicePartitionInfoSize < sizeof info) return CUPTI_ERROR_INVALID_PARAMETER;
+    std::memcpy(params->pDevicePartitionInfo, &info, sizeof info);
+  }
+  params->devicePartitionInfoSize = sizeof info;
   return CUPTI_SUCCESS;
 }
 

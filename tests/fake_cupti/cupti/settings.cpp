@@ -97,6 +97,14 @@ long start_cost_ms(bool started_before) {
   return std::atol(started_before && later ? later + 1 : text);
 }
 
+CUptiResult hardware_tracing_refusal(long kernels) {
+  const char* text = std::getenv("FAKE_CUPTI_HES");
+  if (!text) return CUPTI_SUCCESS;
+  const char* at = std::strchr(text, '@');
+  return kernels >= (at ? std::atol(at + 1) : 0) ? static_cast<CUptiResult>(std::atoi(text))
+                                                 : CUPTI_SUCCESS;
+}
+
 bool name_calls() {
   static const bool it = std::getenv("FAKE_CUPTI_NAME_CALLS") != nullptr;
   return it;

@@ -21,12 +21,18 @@
 //   FAKE_CUPTI_METRIC_COST_US     how much longer a profiled launch takes, busy
 //   FAKE_CUPTI_START_COST_MS      "100,17": what a context's first Start takes, and each later one
 //   FAKE_CUPTI_UNSUPPORTED        what keeps the devices from being profiled, as the members of
-//                                 CUpti_Profiler_DeviceSupported_Params are called: "sli", "vGpu" …
+//                                 CUpti_Profiler_DeviceSupported_Params are called: "sli", "vGpu"
+//                                 …; "limited": some metrics may have no numbers
+//   FAKE_CUPTI_NO_NUMBERS         the unit whose counters have none: "dram"
 //   FAKE_CUPTI_PC_DROP=n          n samples of each launch are dropped
 //   FAKE_CUPTI_PC_FULL=n          at the n-th reading of PC samples the device's buffer is full
 //   FAKE_CUPTI_PC_REFUSE=n        a context is sampled at the n-th wish only
 //   FAKE_CUPTI_SASS_LACKS=text    metrics of instructions with this in their names are not there
 //   FAKE_CUPTI_SASS_REFUSE=1      instructions are not counted
+//   FAKE_CUPTI_HES=27@n           hardware tracing is refused with this result: from the start, or
+//                                 once n kernels have run
+//   FAKE_CUPTI_CHIP               what CUPTI calls the chips of devices, whatever they are
+//   FAKE_CUDA_VERSION             the driver's (13000)
 //   FAKE_CUDA_CUBIN               the file that fake_module_load loads
 //   FAKE_CUDA_NAME                what the devices are called (Stand-in GPU)
 //   FAKE_CUDA_CHIPS               "FAKE1,FAKE2": the chip of each device, of the last for those
@@ -50,6 +56,8 @@ void hang_if_told(std::string_view name);
 // A number in the environment.
 long setting(const char* name, long otherwise);
 long start_cost_ms(bool started_before);
+// The answer that FAKE_CUPTI_HES wants after that many kernels, else CUPTI_SUCCESS.
+CUptiResult hardware_tracing_refusal(long kernels);
 
 bool name_calls();
 bool deliver_in_flush();

@@ -48,6 +48,7 @@ struct Cupti {
   std::atomic<long> kernels{0};
   std::atomic<bool> latency_timestamps{false};
   std::atomic<bool> allocation_source{false};
+  std::atomic<bool> hardware_tracing{false};
 };
 
 Cupti& cupti();
@@ -64,6 +65,10 @@ Record blank() {
   std::memset(static_cast<void*>(&record), poison, sizeof record);
   return record;
 }
+
+// Hardware tracing ends, and the client hears of it, if FAKE_CUPTI_HES wants that after this number
+// of kernels.
+void end_hardware_tracing(long kernels);
 
 // Tells the client, if it asked for that.
 void call_back(CUpti_CallbackDomain domain, std::uint32_t id, const void* data);

@@ -61,7 +61,9 @@ void write_kernel(const Work& work, bool without_times) {
   record.graphNodeId = work.graph_node;
   record.shmemLimitConfig = CUPTI_FUNC_SHMEM_LIMIT_DEFAULT;
   record.graphId = work.graph;
-  record.channelID = 11;
+  // The hardware does not say this.
+  const bool by_hardware = cupti().hardware_tracing.load();
+  record.channelID = by_hardware ? 0 : 11;
   record.channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
   record.clusterX = record.clusterY = record.clusterZ = 0;
   record.clusterSchedulingPolicy = 0;
@@ -92,6 +94,7 @@ void on_kernel(const Work& work) {
   }
   const bool without_times = profile(work) || device_is_full();
   write_kernel(work, without_times);
+  end_hardware_tracing(cupti().grid_id.load());
   if (work.own_kernel > 0) {  // ran before, and has its record behind (measured)
     Work own = work;
     own.name = own_kernel_name;
