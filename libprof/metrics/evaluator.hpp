@@ -26,8 +26,9 @@ struct MeasuredValues {
   std::uint32_t context{};
   std::uint32_t device{};
   std::vector<wire::MeasuredRange> ranges;
-  std::vector<std::uint32_t> contexts;  // of the ranges: `context`, or the green one they ran in
-  std::vector<bool> evaluated;          // of the ranges: CUPTI answered, if only with NaN
+  // Of the ranges: `context`, or the green one they ran in; empty: `context` for all.
+  std::vector<std::uint32_t> contexts;
+  std::vector<bool> evaluated;  // of the ranges: CUPTI answered, if only with NaN
   std::vector<std::string> names;
   std::vector<std::string> notes;
   std::vector<std::uint32_t> metrics;

@@ -29,13 +29,14 @@ void ValueRows::add(const MeasuredValues& values, std::span<const Metric* const>
       return std::isnan(value);
     });
     const std::string_view note = text(values.notes, range.note);
-    sender_.add<schema::MetricRange>({.number = ++last_range_,
-                                      .group = values.group,
-                                      .device = values.device,
-                                      .context = values.contexts[i],
-                                      .name = text(values.names, range.name),
-                                      .note = note.empty() && !complete ? no_number : note,
-                                      .range = range});
+    sender_.add<schema::MetricRange>(
+        {.number = ++last_range_,
+         .group = values.group,
+         .device = values.device,
+         .context = values.contexts.empty() ? values.context : values.contexts[i],
+         .name = text(values.names, range.name),
+         .note = note.empty() && !complete ? no_number : note,
+         .range = range});
     for (std::size_t j = 0; j < metrics.size(); ++j) {
       if (!std::isnan(of_range[j])) {
         add_value(range, values.metrics[j], *metrics[j], of_range[j]);
