@@ -1,8 +1,6 @@
-// Before every file of a ThreadSanitizer build. The sanitizer of GCC 12 does not see the lock that
+// Before every file of a ThreadSanitizer build. The sanitizer of clang 16 does not see the lock that
 // std::timed_mutex takes by the steady clock (pthread_mutex_clocklock) and calls its unlock wrong;
-// without it libstdc++ takes one that the sanitizer sees, as that of GCC 13 does by itself.
+// without it libstdc++ takes one that the sanitizer sees.
 #include <version>
 
-#if __GNUC__ < 13
 #undef _GLIBCXX_USE_PTHREAD_MUTEX_CLOCKLOCK
-#endif

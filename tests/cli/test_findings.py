@@ -292,12 +292,7 @@ class Profiles(FindingsTest):
 
 @asan
 class ForgedProfiles(FindingsTest):
-    NAMES = (
-        "\x1b[2J\x1b]0;x\x07",
-        "`rm -rf`](javascript:x) <b>|",
-        "'); DROP TABLE RUN; --",
-        "\u202e\x00x",
-    )
+    NAMES = ("\x1b[2J\x07", "`](j:x)<b>|", "'); DROP", "\u202ex\x00y")
 
     def check(self, path):
         for options in ((), ("--markdown",), ("--json",), ("--explain", "spills"),
@@ -325,25 +320,25 @@ class ForgedProfiles(FindingsTest):
         return path
 
     def test_names(self):
-        for name in self.NAMES:
-            with self.subTest(name):
-                made = Made(self.replayed("vector_add"), self.folder)
-                made.kernel(100, 200, launched=(90, 95), localMemoryPerThread=9)
-                made.call("cudaMalloc", 205, 285)
-                made.kernel(290, 400, launched=(286, 288), gridX=1)
-                path = made.finish()
-                with contextlib.closing(sqlite3.connect(path)) as database, database:
-                    for table, column in (("StringTable", "value"), ("StringTable", "demangled"),
-                                          ("StringTable", "short"), ("ENUM_NAME", "name")):  # fmt: skip
-                        database.execute(f"UPDATE {table} SET {column} = ?", (name,))
-                    database.execute("UPDATE API_NAME SET name = 'cudaMalloc' || ?", (name,))
-                document = self.check(path)
-                self.assertLessEqual({"spills", "small_grids", "allocations"},
-                                     {finding["rule"] for finding in document["findings"]})  # fmt: skip
+        made = Made(self.replayed("vector_add"), self.folder)
+        made.kernel(100, 200, launched=(90, 95), localMemoryPerThread=9)
+        made.call("cudaMalloc", 205, 285)
+        made.kernel(290, 400, launched=(286, 288), gridX=1)
+        path = made.finish()
+        # Whatever is shown has each of them: names of kernels are cut after some forty characters.
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            for table, column in (("StringTable", "value"), ("StringTable", "demangled"),
+                                  ("StringTable", "short"), ("ENUM_NAME", "name")):  # fmt: skip
+                database.execute(f"UPDATE {table} SET {column} = ?", ("".join(self.NAMES),))
+            database.execute("UPDATE API_NAME SET name = 'cudaMalloc' || ?", ("".join(self.NAMES),))
+        document = self.check(path)
+        self.assertLessEqual({"spills", "small_grids", "allocations"},
+                             {finding["rule"] for finding in document["findings"]})  # fmt: skip
 
     def test_packet_of_long_names(self):
-        for name in ("n" * 100_000, "\x1b" * 100_000, "\u202e" * 100_000, "\\" * 100_000):
-            with self.subTest(name[:1]):
+        long = ("n" * 100_000, "\x1b" * 100_000, "\u202e" * 100_000, "\\" * 100_000)
+        for names in (long[:2], long[2:]):  # of every other row
+            with self.subTest(names[0][:1]):
                 made = Made(self.replayed("vector_add"), self.folder)
                 made.kernel(100, 200, launched=(90, 95))
                 made.call("cudaMalloc", 205, 285)
@@ -354,8 +349,10 @@ class ForgedProfiles(FindingsTest):
                 path = made.finish()
                 with contextlib.closing(sqlite3.connect(path)) as database, database:
                     for column in ("value", "demangled", "short"):
-                        database.execute(f"UPDATE StringTable SET {column} = ?", (name,))
-                    database.execute("UPDATE API_NAME SET name = 'cudaMalloc' || ?", (name,))
+                        database.execute(
+                            f"UPDATE StringTable SET {column} = iif(rowid % 2, ?, ?)", names
+                        )
+                    database.execute("UPDATE API_NAME SET name = 'cudaMalloc' || ?", (names[0],))
                     # No two parts of the account are alike.
                     database.execute(f"UPDATE {KIND}MEMCPY SET copyKind = 1000000000 + _id_")
                 longer = self.folder / ("f" * 200 + ".sqlite")
@@ -391,31 +388,35 @@ class ForgedProfiles(FindingsTest):
                "KERNEL_TIME": ("count", "timed")}  # fmt: skip
         all_columns = [(KIND + table, name) for table, names in columns.items() for name in names]
         all_columns += [(table, name) for table, names in own.items() for name in names]
+        # One column of each table at a time.
         chance = random.Random(34)
-        for table, column in all_columns:
-            for value in chance.sample(values, 2):
-                with self.subTest(table, column=column, value=value):
-                    path = self.changed("torch_step", f"UPDATE {table} SET {column} = {value} "
-                                                      "WHERE rowid % 2" if table not in
-                                        ("LAUNCH_SHAPE", "KERNEL_TIME")
-                                        else f"UPDATE {table} SET {column} = {value}")  # fmt: skip
-                    document = self.findings(path, "--min", "0")
-                    for device in document["devices"]:
-                        taken = sum(finding["at_most_ns"] for finding in document["findings"]
-                                    if finding["device_id"] == device["device_id"])  # fmt: skip
-                        self.assertLessEqual(taken, device["time_ns"])
+        for _ in range(12):
+            with self.subTest():
+                statements = []
+                for table in sorted({table for table, _ in all_columns}):
+                    column = chance.choice([name for other, name in all_columns if other == table])
+                    some = "" if table in ("LAUNCH_SHAPE", "KERNEL_TIME") else " WHERE rowid % 2"
+                    statements.append(
+                        f"UPDATE {table} SET {column} = {chance.choice(values)}{some}"
+                    )
+                path = self.changed("torch_step", ";".join(statements))
+                document = self.findings(path, "--min", "0")
+                for device in document["devices"]:
+                    taken = sum(finding["at_most_ns"] for finding in document["findings"]
+                                if finding["device_id"] == device["device_id"])  # fmt: skip
+                    self.assertLessEqual(taken, device["time_ns"], statements)
 
     def test_other_tables_in_their_place(self):
-        for table in ("GPU_GAP", "API_NAME", "LAUNCH_SHAPE", "ENUM_NAME", "STEP", "KERNEL_TIME",
-                      KIND + "MEMCPY", KIND + "DEVICE", "losses", "blocking_calls", "api_calls"):  # fmt: skip
-            for other in (f"CREATE TABLE {table}(other)",
-                          f"CREATE VIEW {table} AS SELECT randomblob(9) AS other",
-                          f"CREATE TABLE {table}(other); INSERT INTO {table} VALUES('x')"):  # fmt: skip
-                with self.subTest(other):
-                    kind = "VIEW" if table[0].islower() else "TABLE"
-                    path = self.changed("torch_step", f"DROP {kind} {table};{other}")
-                    ran = gpuprof("findings", path)
-                    self.assertGreaterEqual(ran.returncode, 0)
+        tables = ("GPU_GAP", "API_NAME", "LAUNCH_SHAPE", "ENUM_NAME", "STEP", "KERNEL_TIME",
+                  KIND + "MEMCPY", KIND + "DEVICE", "losses", "blocking_calls", "api_calls")  # fmt: skip
+        for other in ("CREATE TABLE {table}(other)",
+                      "CREATE VIEW {table} AS SELECT randomblob(9) AS other",
+                      "CREATE TABLE {table}(other); INSERT INTO {table} VALUES('x')"):  # fmt: skip
+            for first in range(3):  # a third of them at a time, so that no loss hides all others
+                with self.subTest(other, first=first):
+                    sql = [f"DROP {'VIEW' if table[0].islower() else 'TABLE'} {table};"
+                           + other.format(table=table) for table in tables[first::3]]  # fmt: skip
+                    ran = gpuprof("findings", self.changed("torch_step", ";".join(sql)))
                     self.assertIn(ran.returncode, (0, 20), ran.stderr)
 
 

@@ -169,7 +169,8 @@ class ForgedSchema(Hostile):
                             f"kind, '' AS name, ({select}) AS value, '' AS help")  # fmt: skip
                 ran = self.gpuprof("-i", "file.sqlite", code=20)
                 self.assertRegex(ran.stderr, r"(?m)^gpuprof: file\.sqlite: .*" + word)
-                self.assertEqual(self.gpuprof("info", "file.sqlite").returncode, 20)
+                if word != "more work":  # which takes ten seconds
+                    self.gpuprof("info", "file.sqlite", code=20)
                 # The part has the correct view.
                 self.gpuprof(
                     "slice", "file.sqlite", "--from", "0", "-f", "-o", "part.sqlite", code=0
@@ -215,7 +216,7 @@ class ForgedSchema(Hostile):
                 stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(self.temporary)},
             ) as process:  # fmt: skip
                 used = 0
-                while process.poll() is None and used < os.sysconf("SC_CLK_TCK") / 2:
+                while process.poll() is None and used < os.sysconf("SC_CLK_TCK") / 4:
                     time.sleep(0.02)
                     text = pathlib.Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8")
                     used = sum(map(int, text.rsplit(")")[-1].split()[11:13]))

@@ -20,6 +20,16 @@ echo "given $file"
 """
 
 
+# Lists a compiler for one file; it refuses what has REFUSED.
+CMAKE = """#!/bin/sh
+mkdir -p build-lint
+echo '[{{"file": "'$PWD/libprof/base/b.cpp'", "command": "{folder}/compiler b.cpp"}}]' >build-lint/compile_commands.json
+"""
+COMPILER = """#!/bin/sh
+if grep -q REFUSED libprof/base/b.cpp; then echo "refused: $*"; exit 1; fi >&2
+"""
+
+
 class Lint(unittest.TestCase):
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()
@@ -27,9 +37,10 @@ class Lint(unittest.TestCase):
         self.folder = pathlib.Path(temporary.name)
         self.bin = self.folder / "bin"
         self.bin.mkdir()
-        for name in ("git", "python3", "sh", "grep"):
+        for name in ("git", "python3", "sh", "grep", "mkdir"):
             (self.bin / name).symlink_to(shutil.which(name))
-        self.program("cmake", "#!/bin/sh\n")
+        self.program("cmake", CMAKE.format(folder=self.bin))
+        self.program("compiler", COMPILER)
         self.program("clang-tidy-16", TIDY)
         self.tree = self.folder / "tree"
         (self.tree / "scripts").mkdir(parents=True)
@@ -104,6 +115,11 @@ class Lint(unittest.TestCase):
         self.write("libprof/base/b.cpp", "int BAD;\n")
         self.lint(code=1)
         self.assertIn("1 files, 1 of them with findings", self.said)
+
+    def test_what_the_systems_compiler_refuses_fails(self):
+        self.write("libprof/base/b.cpp", "int REFUSED;\n")
+        self.lint(code=1)
+        self.assertIn("refused: b.cpp -fsyntax-only\n", self.said)
 
     def test_without_clang_tidy_it_fails(self):
         self.lint(code=1, TIDY_VERSION="14.0.6")
