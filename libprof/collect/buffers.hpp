@@ -3,7 +3,8 @@
 // does not produce.
 //
 // First create(), on one thread, then the settings; after that any thread, as CUPTI calls back.
-// lend(), note_launch(), calls() and nvtx() are on the application's hot paths and take no lock.
+// lend(), note_launch(), calls(), nvtx() and nccl() are on the application's hot paths and take no
+// lock.
 #pragma once
 
 #include <cupti.h>
@@ -25,6 +26,7 @@
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/delivery.hpp"
+#include "libprof/collect/nccl_operations.hpp"
 #include "libprof/collect/nvtx_records.hpp"
 #include "libprof/collect/packer.hpp"
 #include "libprof/collect/payload_schemas.hpp"
@@ -50,6 +52,7 @@ class Buffers {
   // Calls and NVTX that the collector records itself.
   CallRecords& calls() { return calls_; }
   NvtxRecords& nvtx() { return nvtx_; }
+  NcclOperations& nccl() { return nccl_; }
   Costs& costs() { return slots_.costs(); }
   void correct_clock() { slots_.correct_clock(); }
   ThreadSlots& slots() { return slots_; }
@@ -146,6 +149,7 @@ class Buffers {
   ThreadSlots slots_{arena_};
   CallRecords calls_{slots_};
   NvtxRecords nvtx_{slots_};
+  NcclOperations nccl_{slots_};
   std::unique_ptr<LaunchNames> launch_names_;
   std::timed_mutex flushing_;  // held while CUPTI flushes
   // The time that flushes after waits have used, as a point in time up to which their share of the

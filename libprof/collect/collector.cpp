@@ -111,14 +111,14 @@ void Collector::on_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
     if (timed.is_timed()) [[unlikely]]
       timed.count_as(cost_of(uses, id));
     if (call.callbackSite == CUPTI_API_ENTER) {
-      if (uses & Subscription::handled) on_handled_call(domain, id, call);
+      if (uses & Subscription::handled) on_handled_call(thread, domain, id, call);
       if (uses & Subscription::placed) note_stack(thread, uses, domain, id, call);
       if (uses & Subscription::recorded) records.enter(thread, domain, id, call);
       if (uses & Subscription::waits) records.enter_wait(thread, id, call);
     } else {
       waited = uses & Subscription::waits && records.exit_wait(thread, id, call);
       if (uses & Subscription::recorded) waited |= records.exit(thread, domain, id, call);
-      if (uses & Subscription::handled) on_handled_call(domain, id, call);
+      if (uses & Subscription::handled) on_handled_call(thread, domain, id, call);
     }
   }
   if (waited) flush_after_wait();
@@ -139,8 +139,8 @@ wire::Count Collector::cost_of(std::uint8_t uses, CUpti_CallbackId id) const {
   return memory_ && !is_kernel_launch(id) ? wire::Count::cost_memory : wire::Count::cost_launches;
 }
 
-void Collector::on_handled_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                                const CUpti_CallbackData& call) {
+void Collector::on_handled_call(ThreadSlots::Thread& thread, CUpti_CallbackDomain domain,
+                                CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
     const KeepErrno keep;
     if (memory_) memory_->call(domain, id, call);
@@ -149,13 +149,17 @@ void Collector::on_handled_call(CUpti_CallbackDomain domain, CUpti_CallbackId id
     const KeepErrno keep;
     on_profiler_call(id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, call);
   } else {
-    on_launch(id, call);
+    on_launch(thread, id, call);
   }
 }
 
-void Collector::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+void Collector::on_launch(ThreadSlots::Thread& thread, CUpti_CallbackId id,
+                          const CUpti_CallbackData& call) {
   const bool enters = call.callbackSite == CUPTI_API_ENTER;
-  if (enters && call.symbolName) buffers_.note_launch(call.symbolName, call.correlationId);
+  if (enters && call.symbolName) {
+    buffers_.note_launch(call.symbolName, call.correlationId);
+    thread.launched = {.correlation = call.correlationId};
+  }
   if (!metrics_.there() && !by_context_.there() && !memory_ && !tracing_.serial()) return;
   const KeepErrno keep;
   const auto metrics = metrics_.use();
@@ -261,7 +265,8 @@ void Collector::module_loaded(const CUpti_ResourceData& resource) {
 }
 
 void Collector::graph_node(CUpti_CallbackId id, const CUpti_ResourceData& resource) {
-  if (!stacks_ || !resource.resourceDescriptor || !cupti_.cuptiGetGraphNodeId) return;
+  const bool of_nccl = uses_nccl_.load();
+  if (!(stacks_ || of_nccl) || !resource.resourceDescriptor || !cupti_.cuptiGetGraphNodeId) return;
   const auto& graph = *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor);
   const auto number_of = [this](CUgraphNode node) -> std::uint64_t {
     std::uint64_t number = 0;
@@ -272,7 +277,12 @@ void Collector::graph_node(CUpti_CallbackId id, const CUpti_ResourceData& resour
   const bool cloned = id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
   const std::uint64_t node = number_of(graph.node);
   if (node == 0) return;
-  stacks_->note_node(buffers_.this_thread(), node, cloned ? number_of(graph.originalNode) : 0);
+  const std::uint64_t original = cloned ? number_of(graph.originalNode) : 0;
+  ThreadSlots::Thread& thread = buffers_.this_thread();
+  if (stacks_) stacks_->note_node(thread, node, original);
+  if (!of_nccl) return;
+  cloned ? buffers_.nccl().node_cloned(thread, node, original)
+         : buffers_.nccl().node_made(thread, node);
 }
 
 void Collector::on_profiler_call(bool starts, const CUpti_CallbackData& call) {
@@ -314,6 +324,21 @@ void Collector::nvtx_pops() noexcept {
     if (const auto metrics = self.metrics_.use()) metrics->nvtx_pop();
   } catch (...) {
   }
+}
+
+// --- NCCL
+
+NcclContext Collector::nccl_begins(const NcclOperations::Communicator& communicator) noexcept {
+  const KeepErrno keep;
+  if (!running() && !resting()) return nullptr;
+  uses_nccl_.store(true);
+  try {
+    // A trace may begin or end meanwhile, which can take long; that one asks for the nodes itself.
+    const std::unique_lock lock(starting_, std::try_to_lock);
+    if (lock.owns_lock() && running()) subscription_.want_graph_nodes();
+  } catch (...) {
+  }
+  return buffers_.nccl().begin(communicator);
 }
 
 // --- our own thread
@@ -498,6 +523,9 @@ void Collector::send_statistics(bool last) {
     if (memory_) std::ranges::move(memory_->statistics(), std::back_inserter(all));
     if (const std::uint64_t lost = stacks_ ? stacks_->lost() : 0) {
       all.push_back({"", "call_stacks_lost", lost});
+    }
+    if (const std::uint64_t lost = buffers_.nccl().lost()) {
+      all.push_back({std::string(schema::NcclOperation::table.name), "records_discarded", lost});
     }
     if (const auto by_context = by_context_.use()) by_context->add_statistics(all);
     return all;

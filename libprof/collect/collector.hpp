@@ -79,6 +79,11 @@ class Collector {
   bool take_nvtx(NvtxGetExportTableFunc_t get_export_table) noexcept;
   bool take_nvtx_extension(nvtxExtModuleInfo_t& extension) noexcept;
 
+  // NCCL makes a communicator, and asks what to pass on with its events. Null: nothing, as they are
+  // not recorded. Any thread.
+  NcclContext nccl_begins(const NcclOperations::Communicator& communicator) noexcept;
+  NcclOperations& nccl() { return buffers_.nccl(); }
+
   // CUPTI's entry points for OpenACC and OpenMP. Call after start(); null without CUPTI.
   void* cupti_symbol(const char* name) const {
     return running() || resting() ? cupti_.symbol(name) : nullptr;
@@ -145,9 +150,9 @@ class Collector {
   void note_stack(ThreadSlots::Thread& thread, std::uint8_t uses, CUpti_CallbackDomain domain,
                   CUpti_CallbackId id, const CUpti_CallbackData& call);
   wire::Count cost_of(std::uint8_t uses, CUpti_CallbackId id) const;
-  void on_handled_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                       const CUpti_CallbackData& call);
-  void on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void on_handled_call(ThreadSlots::Thread& thread, CUpti_CallbackDomain domain,
+                       CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void on_launch(ThreadSlots::Thread& thread, CUpti_CallbackId id, const CUpti_CallbackData& call);
   void on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
   void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
   void on_driver_up();
@@ -217,6 +222,7 @@ class Collector {
   LaunchStacks* stacks_ = nullptr;               // null: not wanted in this trace
   std::atomic<bool> tracks_stacks_{false};       // calls for memory have stacks from memory_
 
+  std::atomic<bool> uses_nccl_{false};  // the process does, from here on
   LoadedModules modules_;
   std::atomic<bool> traces_itself_{false};  // it called begin()
   std::atomic<bool> nvtx_wanted_{false};    // by this trace

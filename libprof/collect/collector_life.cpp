@@ -113,7 +113,7 @@ bool Collector::set_up(const char* socket_path) {
                       .captures = measures || by_launch,
                       .green_contexts = measures,
                       .memory_calls = memory_ != nullptr,
-                      .graph_nodes = stacks_ != nullptr,
+                      .graph_nodes = stacks_ != nullptr || uses_nccl_,
                       .hw_trace = hw_trace_.listens()});
   subscription_.enable(contexts_.any_seen());
   send_definitions();
@@ -372,6 +372,7 @@ void Collector::send_definitions() {
   stream_.define(wire_tables(cupti_.version));
   if (memory_) stream_.define(MemoryTracker::tables());
   if (stacks_) stream_.define(LaunchStacks::tables());
+  stream_.define(NcclOperations::tables());
   stream_.name_functions(api_names(cupti_));
   stream_.clock(wire::Clock::Moment::first, cupti_.cuptiGetTimestamp);
 }

@@ -2,7 +2,13 @@
 
 #include <cstring>
 
+#include "libprof/collect/nccl_types.hpp"
+#include "libprof/python/function.hpp"
+
 namespace gpuprof::collect {
+
+using python::text_of;
+
 namespace {
 
 // The size of a record that is CUPTI's own struct; 0: the collector makes none of this kind.
@@ -18,6 +24,9 @@ constexpr std::size_t size_of_record(std::uint32_t kind) {
 // Sets a member that is an enum, of a packed record. Not by a cast: a number that no enumerator has
 // would be undefined behavior.
 void set_number(void* member, std::uint32_t number) { std::memcpy(member, &number, sizeof number); }
+
+// More would not fit into any memory.
+constexpr std::uint64_t most_nccl_elements = std::uint64_t{1} << 56;
 
 template <class T>
 T load(const std::byte* bytes) {
@@ -43,6 +52,8 @@ std::size_t MadeRecords::read(std::size_t from, std::size_t end, Record& record)
     case Entry::stack_frame: return entry(static_cast<StackFrameEntry*>(nullptr));
     case Entry::call_stack: return entry(static_cast<CallStackEntry*>(nullptr));
     case Entry::graph_node: return entry(static_cast<GraphNodeEntry*>(nullptr));
+    case Entry::nccl_operation: return entry(static_cast<NcclOperationEntry*>(nullptr));
+    case Entry::nccl_node: return entry(static_cast<NcclNodeEntry*>(nullptr));
     case Entry::stack: {
       const auto stack = load<StackEntry>(at);
       const std::size_t size = size_of_stack_entry(stack.count);
@@ -135,6 +146,44 @@ void MadeRecords::make(const CallStackEntry& entry, Record& record) {
 void MadeRecords::make(const GraphNodeEntry& entry, Record& record) {
   record.node = {entry.node, entry.source == 0 ? std::nullopt : std::optional(entry.source),
                  entry.correlation};
+}
+
+void MadeRecords::make(const NcclOperationEntry& entry, Record& record) const {
+  record.nccl = entry;
+  const NcclOperationEntry& its = record.nccl;
+  const auto known = [](std::int32_t number) {
+    return number < 0 ? std::nullopt : std::optional(number);
+  };
+  const std::string_view type = text_of(its.type);
+  const std::uint64_t size = nccl_element_size(type);
+  const bool has_bytes = size != 0 && its.count <= most_nccl_elements;
+  record.operation = {
+      .time = its.time,
+      .thread = writer_.thread,
+      .communicator = its.communicator,
+      .name = text_of(its.name),
+      .rank = known(its.rank),
+      .ranks = known(its.ranks),
+      .function = text_of(its.function),
+      .sequence = its.sequence,
+      .type = type,
+      .count = its.count,
+      .bytes = has_bytes ? std::optional(size * its.count) : std::nullopt,
+      .root = known(its.root),
+      .peer = known(its.peer),
+      .algorithm = text_of(its.algorithm),
+      .protocol = text_of(its.protocol),
+      .channels =
+          its.channels < 0 ? std::nullopt : std::optional(static_cast<std::uint8_t>(its.channels)),
+      .captured = its.flags & NcclOperationEntry::says_captured
+                      ? std::optional((its.flags & NcclOperationEntry::captured) != 0)
+                      : std::nullopt,
+      .node = its.node == 0 ? std::nullopt : std::optional(its.node),
+      .correlation = its.correlation};
+}
+
+void MadeRecords::make(const NcclNodeEntry& entry, Record& record) {
+  record.nccl_node = {entry.node, entry.source};
 }
 
 std::uint32_t MadeRecords::frame_at(std::size_t from, std::uint32_t position) const {

@@ -5,6 +5,7 @@
 
 #include <cupti.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "schema/activity/markers.hpp"
 #include "schema/graph_nodes.hpp"
 #include "schema/memory_calls.hpp"
+#include "schema/nccl.hpp"
 
 namespace gpuprof::collect {
 
@@ -28,6 +30,8 @@ enum class Entry : std::uint16_t {
   stack,
   call_stack,
   graph_node,
+  nccl_operation,
+  nccl_node,
 };
 
 // A text, or a payload of `schema`. The bytes follow, and a zero, up to a multiple of 8.
@@ -110,6 +114,38 @@ struct GraphNodeEntry {
   std::uint64_t source;  // 0: none
 };
 
+// schema::NcclOperation. Texts end with a zero or where there is no more room; numbers below 0 are
+// not known.
+struct NcclOperationEntry {
+  enum Flag : std::uint16_t { says_captured = 1, captured = 2 };
+
+  Entry entry;
+  std::uint16_t flags;
+  std::uint32_t correlation;
+  std::uint64_t time;
+  std::uint64_t communicator;
+  std::uint64_t sequence;
+  std::uint64_t count;
+  std::uint64_t node;  // 0: none
+  std::int32_t rank, ranks;
+  std::int32_t root, peer;
+  std::int32_t channels;
+  std::uint32_t padding;
+  std::array<char, 16> function, type, algorithm;
+  std::array<char, 8> protocol;
+  std::array<char, 32> name;
+};
+
+// schema::NcclNode
+struct NcclNodeEntry {
+  Entry entry;
+  std::uint16_t padding;
+  std::uint32_t more_padding;
+  std::uint64_t node;
+  std::uint64_t source;
+};
+
+static_assert(sizeof(NcclOperationEntry) == 160 && sizeof(NcclNodeEntry) == 24);
 static_assert(sizeof(GraphNodeEntry) == 24);
 static_assert(sizeof(StackFrameEntry) == 24 && sizeof(StackEntry) == 8 &&
               sizeof(CallStackEntry) == 16);
@@ -140,8 +176,8 @@ class MadeRecords {
 
   // Calls f(record) for each record between two positions, which are in bytes and divisible by 8:
   // a const CUpti_Activity* and, if f takes rows, those of schema::CallStack, StackEntry,
-  // StackFrame or GraphNode. What a record points to is valid until f returns. Stops at what is not
-  // a record.
+  // StackFrame, GraphNode, NcclOperation or NcclNode. What a record points to is valid until f
+  // returns. Stops at what is not a record.
   template <class F>
   void for_each(std::size_t from, std::size_t end, F&& f) const {
     while (from + sizeof(std::uint64_t) <= end && end <= size_) {
@@ -153,6 +189,8 @@ class MadeRecords {
         if (record.call) f(*record.call);
         if (record.frame) f(*record.frame);
         if (record.node) f(*record.node);
+        if (record.operation) f(*record.operation);
+        if (record.nccl_node) f(*record.nccl_node);
         for (std::uint32_t i = 0; i < record.stack.count; ++i) {
           f(schema::StackEntry::Row{record.stack.number, i, frame_at(from, i)});
         }
@@ -171,6 +209,9 @@ class MadeRecords {
     std::optional<schema::CallStack::Row> call;
     std::optional<schema::StackFrame::Row> frame;
     std::optional<schema::GraphNode::Row> node;
+    NcclOperationEntry nccl;  // whose texts the row refers to
+    std::optional<schema::NcclOperation::Row> operation;
+    std::optional<schema::NcclNode::Row> nccl_node;
     StackEntry stack{};  // without frames: the entry is something else
   };
 
@@ -186,6 +227,8 @@ class MadeRecords {
   void make(const StackFrameEntry& entry, Record& record) const;
   static void make(const CallStackEntry& entry, Record& record);
   static void make(const GraphNodeEntry& entry, Record& record);
+  void make(const NcclOperationEntry& entry, Record& record) const;
+  static void make(const NcclNodeEntry& entry, Record& record);
   // Of the stack whose entry is at `from`.
   std::uint32_t frame_at(std::size_t from, std::uint32_t position) const;
 

@@ -229,6 +229,8 @@ template void Packer::add_row<schema::CallStack>(const schema::CallStack::Row&);
 template void Packer::add_row<schema::StackEntry>(const schema::StackEntry::Row&);
 template void Packer::add_row<schema::StackFrame>(const schema::StackFrame::Row&);
 template void Packer::add_row<schema::GraphNode>(const schema::GraphNode::Row&);
+template void Packer::add_row<schema::NcclOperation>(const schema::NcclOperation::Row&);
+template void Packer::add_row<schema::NcclNode>(const schema::NcclNode::Row&);
 
 void Packer::count(const CUpti_Activity* record, std::span<std::uint64_t> by_kind) const {
   std::size_t kind = stored_as(record, false);

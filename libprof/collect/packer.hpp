@@ -20,6 +20,7 @@
 #include "libprof/wire/messages.hpp"
 #include "schema/graph_nodes.hpp"
 #include "schema/memory_calls.hpp"
+#include "schema/nccl.hpp"
 
 namespace gpuprof::collect {
 
@@ -69,6 +70,8 @@ class Packer {
   void add_made(const schema::StackEntry::Row& row) { add_row<schema::StackEntry>(row); }
   void add_made(const schema::StackFrame::Row& row) { add_row<schema::StackFrame>(row); }
   void add_made(const schema::GraphNode::Row& row) { add_row<schema::GraphNode>(row); }
+  void add_made(const schema::NcclOperation::Row& row) { add_row<schema::NcclOperation>(row); }
+  void add_made(const schema::NcclNode::Row& row) { add_row<schema::NcclNode>(row); }
   // Counts a record that nobody will get in `by_kind`, unless add() would leave it out.
   void count(const CUpti_Activity* record, std::span<std::uint64_t> by_kind) const;
 
@@ -134,7 +137,7 @@ class Batch {
  private:
   void add_block(std::uint32_t table, std::uint32_t rows, const std::vector<std::byte>& bytes);
 
-  static constexpr std::size_t most_blocks = kind_limit + 2 + schema::collected_tables.size() + 1;
+  static constexpr std::size_t most_blocks = kind_limit + 2 + schema::collected_tables.size() + 3;
   wire::BatchHeader header_;
   std::array<wire::BlockHeader, most_blocks> blocks_;
   std::array<iovec, 2 * most_blocks + 1> pieces_;

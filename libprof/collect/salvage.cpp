@@ -14,6 +14,7 @@
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/extra/launch_stacks.hpp"
 #include "libprof/collect/made_records.hpp"
+#include "libprof/collect/nccl_operations.hpp"
 #include "libprof/collect/packer.hpp"
 #include "libprof/collect/stream.hpp"
 #include "libprof/collect/strings.hpp"
@@ -193,7 +194,8 @@ bool salvage(int arena_file, int socket, const wire::Fields& config) {
   // The tables precede the first batch, and may not have arrived either.
   Stream stream(channel);
   if (received.empty() &&
-      !(stream.define(wire_tables(cupti.version)) && stream.define(LaunchStacks::tables()))) {
+      !(stream.define(wire_tables(cupti.version)) && stream.define(LaunchStacks::tables()) &&
+        stream.define(NcclOperations::tables()))) {
     return false;
   }
   // They contain their own strings, in this order.

@@ -1,5 +1,8 @@
 #include "libprof/collect/subscription.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "libprof/base/driver_library.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/collect/driver_calls.hpp"
@@ -88,6 +91,13 @@ void Subscription::want(Wanted wanted) {
     add(CUPTI_CB_DOMAIN_STATE, survived_events);
     add(CUPTI_CB_DOMAIN_RESOURCE, driver_events);
   }
+}
+
+void Subscription::want_graph_nodes() {
+  const std::pair wanted{CUPTI_CB_DOMAIN_RESOURCE, node_events[0]};
+  if (std::ranges::find(wanted_, wanted) != wanted_.end()) return;
+  add(CUPTI_CB_DOMAIN_RESOURCE, node_events);
+  for (const CUpti_CallbackId id : node_events) enable_one(CUPTI_CB_DOMAIN_RESOURCE, id, true);
 }
 
 void Subscription::add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids) {

@@ -50,6 +50,8 @@ class Subscription {
     bool hw_trace = false;  // when the driver is up, and errors that CUPTI survives
   };
   void want(Wanted wanted);
+  // While callbacks are enabled: also for nodes of graphs.
+  void want_graph_nodes();
 
   // What a callback is for, as bits.
   enum Use : std::uint8_t {

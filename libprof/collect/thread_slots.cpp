@@ -58,6 +58,7 @@ ThreadSlots::Thread& ThreadSlots::here() {
   const auto number = static_cast<std::uint64_t>(syscall(SYS_gettid));
   thread.is_first = number == process_;
   thread.stack_of = 0;
+  thread.launched = thread.nccl = {};
   thread.id = static_cast<std::uint32_t>(system_thread_ids_ ? number : pthread_self());
   return thread;
 }

@@ -24,6 +24,11 @@ namespace gpuprof::collect {
 
 class ThreadSlots {
  public:
+  // A kernel that was launched.
+  struct Launched {
+    std::uint32_t correlation = 0;
+    std::uint64_t node = 0;  // of a graph, made in the launch; noted where NCCL is used
+  };
   // The state of a thread; only that thread uses it.
   struct Thread {
     bool left_out = false;
@@ -32,6 +37,8 @@ class ThreadSlots {
     std::uint32_t id = 0;        // of the thread, as in CUPTI's records
     bool is_first = false;       // of the process
     std::uint32_t stack_of = 0;  // correlation id: LaunchStacks' last
+    Launched launched;           // last
+    Launched nccl;               // the kernel of the operations that NCCL reports
     std::uint32_t slot = 0;
     std::uint32_t used = 0;  // bytes of the slot
     std::uint32_t turn = 0;  // counts the thread's slots

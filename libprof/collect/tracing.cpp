@@ -192,6 +192,7 @@ void Tracing::enable(int kind) {
   }
   enabled_.insert(kind);
   calls_.enabled(kind, true);
+  if (is_kernel(static_cast<std::size_t>(kind))) buffers_.nccl().record(true);
 }
 
 // Before the driver is up there is nothing to dump, and CUPTI may return any error for that; then
@@ -209,6 +210,7 @@ void Tracing::disable(CUpti_ActivityKind kind) {
   if (kind == CUPTI_ACTIVITY_KIND_MARKER) return buffers_.nvtx().record(false);
   cupti_.try_("cuptiActivityDisable", cupti_.cuptiActivityDisable(kind));
   calls_.enabled(kind, false);
+  if (is_kernel(kind)) buffers_.nccl().record(false);
 }
 
 // Kinds that CUPTI has, but that spoil more important data (measured:
@@ -251,6 +253,7 @@ void Tracing::graph_launch(bool enters, bool measured) {
   disable(before);
   if (enters && measured) return;
   cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(now));
+  buffers_.nccl().record(true);
 }
 
 void Tracing::configure_unified_memory() {

@@ -319,6 +319,7 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
   found->pm_kernels.write(database);
   found->steps.write(database);
   write_display_names(database, found->kernel_times.names());
+  store::add_nccl_view(database);
   database.execute("COMMIT");
   if (options.more && problem.empty()) {
     try {

@@ -7,6 +7,7 @@
 #include "libprof/base/letter_case.hpp"
 #include "libprof/store/docs.hpp"
 #include "schema/document.hpp"
+#include "schema/nccl.hpp"
 #include "schema/run.hpp"
 
 namespace gpuprof::store {
@@ -136,6 +137,36 @@ void complete_schema(Database& database) {
   create_tables(database);
   for (const schema::ViewSql& view : schema::views()) {
     if (!database.has_table(view_name(view))) database.execute(schema::create_view_sql(view));
+  }
+}
+
+void add_nccl_view(Database& database) {
+  constexpr std::string_view name = "collectives";
+  const schema::Table& nodes = schema::NcclNode::table;
+  // A stream may have brought other columns.
+  const auto lacks_column = [&](const schema::Table& table) {
+    return std::ranges::any_of(table.columns, [&](const schema::Column& column) {
+      return !database.has_column(table.name, column.name);
+    });
+  };
+  if (database.has_table(name) || lacks_column(schema::NcclOperation::table)) return;
+  Docs docs(database);
+  if (!database.has_table(nodes.name)) {
+    database.execute(schema::create_table_sql(nodes));
+    docs.add_table(nodes.name, nodes.doc);
+    schema::for_each_column(nodes, true, [&](const schema::Column& column) {
+      docs.add_column(nodes.name, column.name, {column.unit, column.doc});
+    });
+  }
+  if (lacks_column(nodes)) return;
+  for (const schema::ViewSql& sql : schema::views_on_demand()) {
+    const schema::ViewText view = schema::describe_view(sql.sql);
+    if (view.name != name) continue;
+    database.execute(schema::create_view_sql(sql));
+    docs.add_table(view.name, view.doc, true);
+    for (const schema::ViewColumn& column : view.columns) {
+      docs.add_column(view.name, column.name, {column.unit, column.doc});
+    }
   }
 }
 

@@ -46,6 +46,10 @@ bool is_small(Database& database);
 // without a write-ahead log.
 void use_small_pages(Database& database);
 
+// Adds the view collectives, with its docs, to a file that has rows of NCCL's operations. Call
+// inside a transaction.
+void add_nccl_view(Database& database);
+
 // Adds the tables, indexes and views that one of our files lacks.
 void complete_schema(Database& database);
 

@@ -128,6 +128,43 @@ class Recorded(Pairs):
         )
         self.assertAlmostEqual(evidence["kernels_ratio"], 3, delta=0.15)
 
+    def test_what_nccl_reported(self):
+        """One file with both ranks. NVTX ranges say the same of each kernel that its own call launched."""
+        with tarfile.open(SOURCE / "tests/captures/ranks/nccl.tar.xz") as packed:
+            packed.extractall(self.folder, filter="data")
+        path = self.folder / "nccl.sqlite"
+        gpuprof("replay", "-q", "-o", path, self.folder / "nccl.gpcap")
+        connection = database.connect(self.built("nccl", [path]))
+        answer = sqlite3.connect(path)
+        of_view = answer.execute(
+            """SELECT rank, start, communicator,
+                      CASE WHEN peer IS NULL THEN function ELSE 'SendRecv' END,
+                      sum(CASE WHEN peer IS NULL THEN bytes END),
+                      sum(CASE WHEN peer IS NOT NULL THEN bytes * (function = 'Send') END)
+               FROM collectives GROUP BY 1, 2 ORDER BY 1, 2""").fetchall()  # fmt: skip
+        of_view = [(*row[:2], f"{row[2] & (2**64 - 1):016x}", *row[3:]) for row in of_view]
+        of_store = "SELECT rank, start, communicator, operation, bytes, sent FROM collectives ORDER BY 1, 2"
+        stored = connection.sql(of_store).fetchall()
+        # NCCL makes sends and receives of an AlltoAll, which NVTX names.
+        self.assertEqual([row[3] for row in stored].count("AlltoAll"), 2)
+        self.assertEqual(
+            [row for row in stored if row[3] != "AlltoAll"],
+            [row for row, its in zip(of_view, stored) if its[3] != "AlltoAll"],
+        )
+        # 3 of a coalesced one, 2 captured and launched 5 times.
+        self.assertEqual(answer.execute("SELECT count(*) FROM collectives").fetchone(), (88,))
+        answer.execute("DROP VIEW collectives")
+        answer.execute("DELETE FROM NCCL_OPERATION")
+        answer.executemany("UPDATE PROCESS SET rank = ? WHERE processId = ?", [(0, 698), (1, 699)])
+        answer.commit()
+        answer.close()
+        other = database.connect(self.built("nvtx", [path])).sql(of_store).fetchall()
+        self.assertEqual(len(other), 72)
+        # Of coalesced and captured ones NVTX does not say.
+        same = [(a, b) for a, b in zip(stored, other) if b[4] is not None or b[5] is not None]
+        self.assertEqual(len(same), 50)
+        self.assertEqual([a for a, _ in same], [b for _, b in same])
+
     def test_clocks(self):
         """Both are of one machine, so the truth is known: 5 ms and 20 ppm are recovered within 5 us, and a clock
         that is the same stays the same."""

@@ -30,6 +30,15 @@ class StackEntriesTest {
     add(CallStackEntry{Entry::call_stack, 0, 41, 3, 0});
     add(GraphNodeEntry{Entry::graph_node, 0, 41, 100, 0});
     add(GraphNodeEntry{Entry::graph_node, 0, 43, 200, 100});
+    NcclOperationEntry operation{};
+    operation.entry = Entry::nccl_operation;
+    operation.correlation = 44;
+    operation.count = 10;
+    operation.root = operation.peer = operation.channels = -1;
+    operation.type = {'I', 'n', 't', '3', '2'};
+    operation.algorithm.fill('x');
+    add(operation);
+    add(NcclNodeEntry{Entry::nccl_node, 0, 0, 300, 100});
   }
 
   template <class T>
@@ -49,6 +58,8 @@ class StackEntriesTest {
     std::vector<schema::StackEntry::Row> entries;
     std::vector<std::string> frames;
     std::vector<schema::GraphNode::Row> nodes;
+    std::vector<std::string> operations;
+    std::vector<schema::NcclNode::Row> nccl_nodes;
 
     void take(const CUpti_Activity*) {}
     void take(const schema::CallStack::Row& row) { calls.push_back(row); }
@@ -58,6 +69,12 @@ class StackEntriesTest {
                        std::string(row.function));
     }
     void take(const schema::GraphNode::Row& row) { nodes.push_back(row); }
+    void take(const schema::NcclOperation::Row& row) {
+      operations.push_back(std::string(row.type) + " " + std::string(row.algorithm) + " " +
+                           std::to_string(row.bytes.value_or(0)) +
+                           (row.root || row.peer || row.node ? " wrong" : ""));
+    }
+    void take(const schema::NcclNode::Row& row) { nccl_nodes.push_back(row); }
   };
   Rows rows() const {
     Rows all;
@@ -72,7 +89,7 @@ class StackEntriesTest {
 
 }  // namespace
 
-TEST_CASE_METHOD(StackEntriesTest, "entries of stacks become rows") {
+TEST_CASE_METHOD(StackEntriesTest, "entries become rows") {
   const Rows all = rows();
   CHECK(all.frames == std::vector<std::string>{"/src/model.py:12 Model.forward"});
   REQUIRE(all.entries.size() == 2);
@@ -82,9 +99,12 @@ TEST_CASE_METHOD(StackEntriesTest, "entries of stacks become rows") {
   REQUIRE(all.nodes.size() == 2);
   CHECK((all.nodes[0].node == 100 && !all.nodes[0].source && all.nodes[0].correlation == 41));
   CHECK((all.nodes[1].node == 200 && all.nodes[1].source == 100));
+  CHECK(all.operations == std::vector<std::string>{"Int32 xxxxxxxxxxxxxxxx 40"});
+  REQUIRE(all.nccl_nodes.size() == 1);
+  CHECK((all.nccl_nodes[0].node == 300 && all.nccl_nodes[0].source == 100));
 }
 
-TEST_CASE_METHOD(StackEntriesTest, "nothing in entries of stacks is believed") {
+TEST_CASE_METHOD(StackEntriesTest, "nothing in entries is believed") {
   std::byte* const bytes = arena.slot(slot);
   const std::vector<std::byte> before(bytes, bytes + used);
   for (std::size_t at = 0; at + 4 <= used; at += 4) {
@@ -92,6 +112,7 @@ TEST_CASE_METHOD(StackEntriesTest, "nothing in entries of stacks is believed") {
       std::memcpy(bytes + at, &value, sizeof value);
       const Rows all = rows();
       for (const std::string& frame : all.frames) CHECK(frame.size() < 600);
+      for (const std::string& operation : all.operations) CHECK(operation.size() < 70);
       CHECK(all.entries.size() <= arena.call_slot_size() / 4);
       std::memcpy(bytes, before.data(), used);
     }

@@ -195,6 +195,11 @@ Recording::Recording(const Options& options, launch::Target& target, launch::End
     log_.say("NVTX_INJECTION64_PATH names " + other +
              ": gpuprof takes its place, and it gets no NVTX ranges");
   }
+  const std::string plugin = launch::nccl_plugin(collector_);
+  if (!plugin.empty()) {
+    log_.say("NCCL_PROFILER_PLUGIN is " + plugin +
+             ", so NCCL's operations are not recorded; unset it to record them");
+  }
   common_.waits = [this](const auto& processes) { log_.say(waiting_for(processes)); };
 }
 

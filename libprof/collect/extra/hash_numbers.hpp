@@ -13,12 +13,22 @@ class HashNumbers {
  public:
   // `hash` is not 0. 0: there is no place for it.
   std::uint32_t number_of(std::uint64_t hash) {
-    constexpr std::size_t most_steps = 64;
     for (std::size_t step = 0; step < most_steps; ++step) {
       const std::size_t at = (hash + step) % capacity;
       std::uint64_t there = places_[at].hash.load(std::memory_order_relaxed);
       if (there == 0) places_[at].hash.compare_exchange_strong(there, hash);
       if (there == 0 || there == hash) return static_cast<std::uint32_t>(at + 1);
+    }
+    return 0;
+  }
+
+  // The same for a hash that has a number; 0: it has none.
+  std::uint32_t find(std::uint64_t hash) const {
+    for (std::size_t step = 0; step < most_steps; ++step) {
+      const std::size_t at = (hash + step) % capacity;
+      const std::uint64_t there = places_[at].hash.load(std::memory_order_relaxed);
+      if (there == hash) return static_cast<std::uint32_t>(at + 1);
+      if (there == 0) break;
     }
     return 0;
   }
@@ -41,6 +51,8 @@ class HashNumbers {
   }
 
  private:
+  static constexpr std::size_t most_steps = 64;
+
   struct Place {
     std::atomic<std::uint64_t> hash{0};
     std::atomic<bool> taken{false};

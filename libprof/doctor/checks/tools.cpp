@@ -57,7 +57,8 @@ Findings examine_nccl(const System& system) {
                   {"unset NCCL_PROFILER_PLUGIN"});
   }
   return unknown("NCCL_PROFILER_PLUGIN=" + plugin +
-                     " runs in every process of NCCL, and its cost is in the times recorded",
+                     " runs in every process of NCCL, and its cost is in the times recorded; "
+                     "gpuprof is no plug-in then and records no operations",
                  {"unset NCCL_PROFILER_PLUGIN"});
 }
 

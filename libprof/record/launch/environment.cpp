@@ -120,6 +120,9 @@ constexpr std::string_view variables[] = {
     "PYTHONPATH",
 };
 
+constexpr char nccl_variable[] = "NCCL_PROFILER_PLUGIN";
+constexpr std::size_t most_nccl_path = 254;  // NCCL cuts off what is longer
+
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
 }  // namespace
@@ -154,6 +157,11 @@ std::string displaced_nvtx_tool(const std::string& collector) {
   return named && named != collector ? named : "";
 }
 
+std::string nccl_plugin(const std::string& collector) {
+  const char* const named = std::getenv(nccl_variable);
+  return named && named != collector ? named : "";
+}
+
 std::vector<std::string> injection(const std::string& collector, const std::string& socket,
                                    Runtimes runtimes) {
   const auto first_of = [&](const std::string& name, char separator) {
@@ -162,6 +170,9 @@ std::vector<std::string> injection(const std::string& collector, const std::stri
   };
   std::vector<std::string> added{"CUDA_INJECTION64_PATH=" + collector,
                                  "NVTX_INJECTION64_PATH=" + collector, "GPUPROF_SOCKET=" + socket};
+  if (const char* const other = std::getenv(nccl_variable); !other || !*other) {
+    if (collector.size() <= most_nccl_path) added.push_back(nccl_variable + ("=" + collector));
+  }
   if (runtimes.openacc) added.push_back(first_of("ACC_PROFLIB", ';'));
   if (runtimes.openmp) added.push_back(first_of("OMP_TOOL_LIBRARIES", ':'));
   return added;

@@ -33,6 +33,10 @@ struct Runtimes {
 // to the collector; empty: no such tool is named.
 std::string displaced_nvtx_tool(const std::string& collector);
 
+// The profiler plug-in other than the collector that the user has NCCL load, which stays; empty:
+// none.
+std::string nccl_plugin(const std::string& collector);
+
 // "NAME=value" settings for a target and its children. Tools that OpenACC and OpenMP would load
 // anyway are kept, after the collector.
 std::vector<std::string> injection(const std::string& collector, const std::string& socket,

@@ -32,14 +32,19 @@ WHERE d.value = 'NCCL' AND p.intValue IS NOT NULL
 """
 
 
+def _rows(run: Run, sql: str) -> list[dict[str, Any]]:
+    """Empty for a file without these tables."""
+    try:
+        return list(run.sql(sql).dicts())
+    except QuestionError:
+        return []
+
+
 def _payloads(run: Run) -> dict[int, dict[str, Any]]:
     """By range: its name, and the whole numbers in its payload by field."""
     found: dict[int, dict[str, Any]] = {}
-    try:
-        for row in run.sql(_PAYLOADS).dicts():
-            found.setdefault(row["id"], {"name": row["name"]})[row["field"]] = row["value"]
-    except QuestionError:  # a file without these tables
-        return {}
+    for row in _rows(run, _PAYLOADS):
+        found.setdefault(row["id"], {"name": row["name"]})[row["field"]] = row["value"]
     return found
 
 
@@ -62,11 +67,7 @@ class _Transfers:
         ] = {}  # by range: sent and received until it was opened
         self._done: dict[int, tuple[int, int]] = {}  # by process: until its last kernel
         sums: dict[int, tuple[int, int]] = {}
-        try:
-            ranges = list(run.sql(_TRANSFERS).dicts())
-        except QuestionError:  # a file without these tables
-            ranges = []
-        for row in ranges:
+        for row in _rows(run, _TRANSFERS):
             sent, received = sums.get(row["process"], (0, 0))
             size = payloads.get(row["id"], {}).get(_BYTES) or 0
             if row["name"] == "ncclSend":
@@ -83,6 +84,68 @@ class _Transfers:
         self._done[process] = now
         sent, received = now[0] - done[0], now[1] - done[1]
         return (sent, received) if sent >= 0 and received >= 0 and sent + received else (None, None)
+
+
+# What NCCL reported to gpuprof as its profiler plug-in. Operations of a group share a kernel.
+_REPORTED = """
+SELECT o.processId AS process, o.communicator AS communicator, f.value AS function, o.bytes AS bytes,
+       o.correlationId AS correlation, o.graphNode AS node
+FROM NCCL_OPERATION AS o JOIN StringTable AS f ON f._id_ = o.function
+WHERE o.correlationId IS NOT NULL ORDER BY o._id_
+"""
+_NODES = "SELECT processId AS process, node, source FROM NCCL_NODE"
+# In SQLite rank is that of the row with the most.
+_RANKS_OF_PROCESSES = """
+SELECT processId AS process, rank, max(ranks) AS ranks FROM NCCL_OPERATION
+WHERE rank >= 0 AND rank < ranks GROUP BY processId ORDER BY processId
+"""
+
+
+class _Reported:
+    """The operations of each kernel, as NCCL reported them."""
+
+    def __init__(self, run: Run) -> None:
+        self._by_launch: dict[int, list[dict[str, Any]]] = {}
+        self._by_node: dict[tuple[int, int], list[dict[str, Any]]] = {}
+        captured: dict[tuple[int, int], list[dict[str, Any]]] = {}
+        for each in _rows(run, _REPORTED):
+            if each["node"] is None:
+                self._by_launch.setdefault(each["correlation"], []).append(each)
+            else:
+                captured.setdefault((each["process"], each["node"]), []).append(each)
+        for each in _rows(run, _NODES) if captured else ():
+            source = captured.get((each["process"], each["source"]))
+            if source:
+                self._by_node[each["process"], each["node"]] = source
+
+    def of(self, row: dict[str, Any]) -> dict[str, Any] | None:
+        """Of a kernel: communicator, operation, bytes, sent and received. None: nothing was reported."""
+        operations = self._by_launch.get(row["correlation_id"])
+        if not operations:
+            operations = self._by_node.get((row["process_id"], row["graph_node_id"]))
+        if not operations:
+            return None
+        functions = [each["function"] for each in operations]
+        found: dict[str, Any] = {"communicator": operations[0]["communicator"], "bytes": None,
+                                 "sent": None, "received": None}  # fmt: skip
+        known = all(each["bytes"] is not None for each in operations)
+        if all(function in POINT_TO_POINT for function in functions):
+            found["operation"] = "SendRecv"
+            if known:
+                for key, function in (("sent", "Send"), ("received", "Recv")):
+                    found[key] = sum(
+                        each["bytes"] for each in operations if each["function"] == function
+                    )
+        else:
+            found["operation"] = functions[0]
+            if known:
+                found["bytes"] = sum(each["bytes"] for each in operations)
+        return found
+
+
+def ranks_of_processes(run: Run) -> list[dict[str, Any]]:
+    """By process: its rank in its largest communicator, and how many that has, as NCCL reported them."""
+    return _rows(run, _RANKS_OF_PROCESSES)
 
 
 def rank_of_communicators(run: Run) -> tuple[int, int] | None:
@@ -102,33 +165,37 @@ def _operation_of(kernel: str) -> str:
 def collectives(
     run: Run, processes: list[int] | None, kernels: pa.Table, steps: Any
 ) -> dict[str, Any]:
-    """A row for each communication kernel, in order of start. The communicator is the one that the
-    payload of the NVTX range names in which it was launched; without a payload that of the other
-    kernels of its stream, and otherwise "stream 0": that stream, counted in order of use."""
+    """A row for each communication kernel, in order of start. The communicator is the one that NCCL
+    reported, or that the payload of the NVTX range names in which it was launched; without either
+    that of the other kernels of its stream, and otherwise "stream 0": that stream, counted in order of
+    use."""
     name = kernels.column("name").combine_chunks()
     texts = [text or "" for text in name.dictionary.to_pylist()]
     is_one = np.array([text.startswith(COMMUNICATION) for text in texts] or [False])
     chosen = np.flatnonzero(is_one[name.indices.fill_null(0).to_numpy(zero_copy_only=False)])
     payloads = _payloads(run) if len(chosen) else {}
     transfers = _Transfers(run, payloads)
+    reported = _Reported(run)
     rows = kernels.take(pa.array(chosen)).select(
-        ["start", "duration", "name", "range_id", "process_id", "device_id", "stream_id"]).to_pylist()  # fmt: skip
+        ["start", "duration", "name", "range_id", "process_id", "device_id", "stream_id", "correlation_id",
+         "graph_node_id"]).to_pylist()  # fmt: skip
     steps = np.ma.asarray(steps)[chosen].tolist()
     names = [payloads.get(row["range_id"], {}) for row in rows]
+    said = [reported.of(row) for row in rows]
     by_stream: dict[tuple[int, int], set[int]] = {}
-    for row, payload in zip(rows, names):
-        if _COMMUNICATOR in payload:
-            stream = (row["process_id"], row["stream_id"])
-            by_stream.setdefault(stream, set()).add(payload[_COMMUNICATOR])
+    for row, payload, its in zip(rows, names, said):
+        number = its["communicator"] if its else payload.get(_COMMUNICATOR)
+        if number is not None:
+            by_stream.setdefault((row["process_id"], row["stream_id"]), set()).add(number)
     order: dict[tuple[int, int], int] = {}
     places: dict[tuple[Any, str], int] = {}
     found: dict[str, Any] = {key: [] for key in (
         "start", "end", "step", "communicator", "is_named", "place", "operation", "bytes", "sent", "received",
         "device_id", "stream_id")}  # fmt: skip
-    for row, step, payload in zip(rows, steps, names):
+    for row, step, payload, its in zip(rows, steps, names, said):
         stream = (row["process_id"], row["stream_id"])
         of_stream = by_stream.get(stream, set())
-        number = payload.get(_COMMUNICATOR)
+        number = its["communicator"] if its else payload.get(_COMMUNICATOR)
         if number is None and len(of_stream) == 1:
             (number,) = of_stream
         if number is None:
@@ -136,7 +203,13 @@ def collectives(
         else:
             communicator = f"{number & (2**64 - 1):016x}"
         called = (payload.get("name") or "") if _COMMUNICATOR in payload else ""
-        operation = called.removeprefix("nccl") or _operation_of(row["name"] or "")
+        operation, size = called.removeprefix("nccl"), payload.get(_BYTES)
+        # NCCL makes sends and receives of some collectives, AlltoAll for example.
+        is_made = called and operation not in POINT_TO_POINT
+        if its and not (is_made and its["operation"] in POINT_TO_POINT):
+            operation, size = its["operation"], its["bytes"]
+        elif not operation:
+            operation = _operation_of(row["name"] or "")
         place = None
         if operation not in POINT_TO_POINT:
             place = places.get((step, communicator), 0)
@@ -151,7 +224,9 @@ def collectives(
         sent, received = None, None
         if place is None:
             sent, received = transfers.of(row["process_id"], row["range_id"])
-        found["bytes"].append(payload.get(_BYTES))
+            if its:
+                sent, received = its["sent"], its["received"]
+        found["bytes"].append(size)
         found["sent"].append(sent)
         found["received"].append(received)
         found["device_id"].append(row["device_id"])

@@ -112,7 +112,7 @@ class RankPart:
         self.untimed = 0
 
     def read(self) -> None:
-        kernels = self._work("kernels", "name", "short_name")
+        kernels = self._work("kernels", "name", "short_name", "graph_node_id")
         self.names.set_short(kernels.column("name"), kernels.column("short_name"))
         self.rows["kernels"] = {
             "name_id": self.names.ids(kernels.column("name")), **self._common(kernels)}  # fmt: skip
@@ -277,6 +277,10 @@ def _ranks(run: Run, place: int) -> tuple[list[dict[str, Any]], bool]:
             "rank": process["rank"], "world_size": process["world_size"],
             "local_rank": process["local_rank"], "job": process["job"], "processes": []})  # fmt: skip
         rank["processes"].append(process["process_id"])
+    for row in operations.ranks_of_processes(run) if not ranks else ():
+        rank = ranks.setdefault(row["rank"], {"rank": row["rank"], "world_size": row["ranks"],
+                                              "local_rank": None, "job": None, "processes": []})  # fmt: skip
+        rank["processes"].append(row["process"])
     if ranks:
         return [ranks[rank] for rank in sorted(ranks)], True
     if not list(run.sql("SELECT 1 FROM gpu_activities LIMIT 1").dicts()):

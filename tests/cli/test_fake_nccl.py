@@ -1,0 +1,128 @@
+"""Operations of NCCL, to which the collector is a profiler plug-in; programs/nccl.cpp of the stand-ins is NCCL."""
+
+import unittest
+
+from builds import asan, load_tests  # noqa: F401
+from fake_run import FakeTest
+
+OPERATIONS = """
+SELECT f.value, o.sequence, t.value, o.count, o.bytes, o.root, o.peer, a.value, p.value, o.channels
+FROM NCCL_OPERATION AS o
+JOIN StringTable AS f ON f._id_ = o.function
+LEFT JOIN StringTable AS t ON t._id_ = o.dataType
+LEFT JOIN StringTable AS a ON a._id_ = o.algorithm
+LEFT JOIN StringTable AS p ON p._id_ = o.protocol
+WHERE o.communicator = ? ORDER BY o._id_
+"""
+KERNELS = """
+SELECT f.value, k.name
+FROM NCCL_OPERATION AS o
+JOIN StringTable AS f ON f._id_ = o.function
+JOIN kernels AS k ON k.correlation_id = o.correlationId
+WHERE o.communicator = ? AND o.graphNode IS NULL ORDER BY o._id_
+"""
+OF_GRAPHS = """
+SELECT count(*), count(DISTINCT k._id_), min(s.value), max(s.value)
+FROM NCCL_OPERATION AS o
+JOIN NCCL_NODE AS n ON n.source = o.graphNode AND n.processId = o.processId
+JOIN CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k ON k.graphNodeId = n.node AND k.processId = n.processId
+JOIN StringTable AS s ON s._id_ = k.name
+WHERE o.communicator = ?
+"""
+
+
+class Nccl(FakeTest):
+    def check_version(self, database, version):
+        communicator = 0xC0FFEE00 + version
+        ring = ("RING", "LL", 4)
+        said = version >= 5  # what the program called
+        expected = [
+            ("AllReduce", 0, "Float32", 1000, 4000, None, None, *ring),
+            (
+                "AllGather",
+                0,
+                *(("Float32", 256) if said else ("Int8", 1024)),
+                1024,
+                None,
+                None,
+                *ring,
+            ),
+            ("Send", 0, "Float64", 8, 64, None, 0, None, None, 2 if version > 3 else None),
+            ("Recv", 0, "Float64", 8, 64, None, 0, None, None, 2 if version > 3 else None),
+            ("AllReduce", 1, "Bfloat16", 10, 20, None, None, *ring),
+            ("Broadcast", 0, "OfLater", 2, None, 0, None, *ring),
+            ("ReduceScatter", 0, "Float16", 4, 8, None, None, *ring),
+        ]
+        if version == 6:
+            expected.append(("AllGather", 1, "Int32", 64, 256, None, None, "CE", None, None))
+        # Slots of threads arrive in any order: that of the Broadcast has another one.
+        self.assertEqual(
+            sorted(database.rows(OPERATIONS, communicator), key=str), sorted(expected, key=str)
+        )
+        self.assertEqual(
+            database.rows(KERNELS, communicator),
+            [("AllReduce", "ncclDevKernel"), ("AllGather", "ncclDevKernel"),
+             ("Send", "ncclDevKernel_SendRecv"), ("Recv", "ncclDevKernel_SendRecv"),
+             ("AllReduce", "ncclDevKernel")],
+        )  # fmt: skip
+        self.assertEqual(
+            database.row(OF_GRAPHS, communicator), (3, 3, "ncclDevKernel", "ncclDevKernel")
+        )
+        self.assertEqual(
+            database.rows(
+                "SELECT DISTINCT rank, ranks, (SELECT value FROM StringTable AS s"
+                " WHERE s._id_ = communicatorName) FROM NCCL_OPERATION WHERE communicator = ?",
+                communicator,
+            ),
+            [(1, 2 if version > 3 else None, "pair")],
+        )
+        self.assertEqual(
+            database.one(
+                "SELECT sum(captured) FROM NCCL_OPERATION WHERE communicator = ?", communicator
+            ),
+            2 if said else 1,
+        )
+
+    @asan
+    def test_all_versions_and_one_that_lies_and_is_killed(self):
+        self.profile("nccl", check=128 + 9)
+        database = self.database()
+        for version in (3, 4, 5, 6):
+            with self.subTest(version=version):
+                self.check_version(database, version)
+        lies = database.rows(
+            "SELECT length(f.value), o.peer, o.bytes, o.sequence FROM NCCL_OPERATION AS o"
+            " LEFT JOIN StringTable AS f ON f._id_ = o.function WHERE o.communicator = ?",
+            0x11E5,
+        )
+        self.assertEqual(len(lies), 9)
+        self.assertTrue(all((length or 0) <= 16 for length, *_ in lies), lies)
+
+        view = """SELECT function, sequence, rank, ranks, operations, duration, bus_bandwidth, wait, count(*)
+                  FROM collectives WHERE communicator = 0xc0ffee05 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8"""
+        self.assertEqual(
+            database.rows(view),
+            [("AllGather", 0, 1, 2, 1, 1000, 1.024e9, None, 1),
+             ("AllReduce", 0, 1, 2, 1, 1000, 4e9, None, 1),
+             ("AllReduce", 1, 1, 2, 1, 1000, 2e7, None, 1),
+             ("Broadcast", 0, 1, 2, 1, None, None, None, 1),
+             ("Recv", 0, 1, 2, 2, 1000, None, None, 1),
+             ("ReduceScatter", 0, 1, 2, 1, 1000, 8e6, None, 3),
+             ("Send", 0, 1, 2, 2, 1000, None, None, 1)],
+        )  # fmt: skip
+        documented = database.column(
+            'SELECT "column" FROM COLUMN_DOC WHERE "table" = \'collectives\''
+        )
+        self.assertEqual(
+            sorted(documented),
+            sorted(database.column("SELECT name FROM pragma_table_info('collectives')")),
+        )
+
+    def test_the_users_plugin_stays(self):
+        run = self.profile("nccl", check=2, NCCL_PROFILER_PLUGIN="none")
+        self.assertIn("NCCL_PROFILER_PLUGIN is none", run.stderr)
+        self.assertNotIn("NCCL_OPERATION", self.database().tables())
+
+
+if __name__ == "__main__":
+    unittest.main()
