@@ -319,7 +319,10 @@ int gpuprof_table(gpuprof_run* run, const char* request, ArrowArrayStream* strea
 int gpuprof_sql(gpuprof_run* run, const char* sql, ArrowArrayStream* stream) {
   *stream = {};
   return run->guarded([&] {
+    const bool named = std::ranges::any_of(report::named_queries(),
+                                           [&](const auto& query) { return query.sql == sql; });
     const auto rows = [&](store::Database& database) {
+      if (named) report::add_computed_tables(database);
       return c_api::read_answer(database, sql, [&] { run->check(); });
     };
     run->stream(rows, stream);

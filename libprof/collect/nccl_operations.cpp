@@ -28,8 +28,9 @@ template <std::size_t N>
 std::array<char, N> short_text(const char* text, std::string_view without = {}) {
   std::array<char, N> kept{};
   if (!text) return kept;
-  if (std::strncmp(text, without.data(), without.size()) == 0) text += without.size();
-  std::memcpy(kept.data(), text, strnlen(text, N));
+  const std::string_view shown(text, strnlen(text, without.size() + N));
+  const std::size_t from = shown.starts_with(without) ? without.size() : 0;
+  shown.copy(kept.data(), N, from);
   return kept;
 }
 
