@@ -44,7 +44,7 @@ def loads(results):
 
 
 def hold():
-    for _ in range(15):
+    for _ in range(10):
         libc.usleep(20_000)  # holds
 
 
@@ -54,6 +54,7 @@ def locked():
     end = time.monotonic() + 0.2
     while time.monotonic() < end:
         time.sleep(0)
+    thread.join()  # the next phase has none of it
 
 
 def reads():
