@@ -33,8 +33,9 @@ def sleeps():
 
 def collate(results):
     while True:
-        for i in range(1_500_000):
-            result = i
+        end = time.monotonic() + 0.15
+        while time.monotonic() < end:
+            result = end
         results.put(result)
 
 
