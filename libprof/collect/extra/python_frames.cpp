@@ -33,6 +33,16 @@ bool read_by_kernel(std::uint64_t from, void* to, std::size_t bytes) {
   return process_vm_readv(getpid(), &ours, 1, &theirs, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
+// From mapped memory, which belongs to no object if an interpreter's frames are not what they seem:
+// a sanitizer ends a program that reads such memory itself.
+inline void copy_mapped(std::uint64_t from, void* to, std::size_t bytes) {
+#ifdef GPUPROF_SANITIZED
+  read_by_kernel(from, to, bytes);
+#else
+  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+#endif
+}
+
 }  // namespace
 
 // --- finding the interpreter
@@ -139,12 +149,8 @@ void PythonInterpreter::remember(std::uint64_t code) { add(known_, code); }
 bool PythonInterpreter::read(bool known, std::uint64_t from, void* to, std::size_t bytes) {
   if (!known) return read_by_kernel(from, to, bytes);
   if (bytes > 0 && !is_mapped(from, bytes)) return false;
-#ifdef GPUPROF_SANITIZED  // where memcpy() may read nothing but objects
-  return read_by_kernel(from, to, bytes);
-#else
-  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  copy_mapped(from, to, bytes);
   return true;
-#endif
 }
 
 // A page is mapped either completely or not at all.
@@ -161,7 +167,7 @@ bool PythonInterpreter::find_page(std::uint64_t page) {
 template <class T>
 bool PythonStack::peek(std::uint64_t at, T& value) {
   if (!python_.is_mapped(at, sizeof value)) return false;
-  std::memcpy(&value, reinterpret_cast<const void*>(at), sizeof value);
+  copy_mapped(at, &value, sizeof value);
   return true;
 }
 
@@ -208,15 +214,15 @@ inline bool PythonStack::read_frame(std::uint64_t at, Frame& frame) {
   const PythonLayout::OfFrame& places = python_.layout_.frame;
   const std::size_t size = python_.frame_size_;
   std::array<std::byte, frame_bytes> bytes;
-  const std::byte* from = bytes.data();
+  auto from = reinterpret_cast<std::uint64_t>(bytes.data());
   if (reading_ == Reading::direct) {
     if (!python_.is_mapped(at, size)) return false;
-    from = reinterpret_cast<const std::byte*>(at);
+    from = at;
   } else if (!read_window(at, std::span(bytes).first(size))) {
     return false;
   }
   const auto take = [from](std::uint64_t place, auto& value) {
-    std::memcpy(&value, from + place, sizeof value);
+    copy_mapped(from + place, &value, sizeof value);
   };
   take(places.code, frame.code);
   take(places.previous, frame.previous);
@@ -253,8 +259,8 @@ inline bool PythonStack::identify(std::uint64_t code, std::uint64_t& word) {
   if (layout.code.version == 0) return peek(first_line, line) && sample(code, line, word);
   // The version is a little after the first line.
   if (!python_.is_mapped(first_line, version + sizeof number - first_line)) return false;
-  std::memcpy(&line, reinterpret_cast<const void*>(first_line), sizeof line);
-  std::memcpy(&number, reinterpret_cast<const void*>(version), sizeof number);
+  copy_mapped(first_line, &line, sizeof line);
+  copy_mapped(version, &number, sizeof number);
   word = std::uint64_t{number} << 32 | line;
   return true;
 }
