@@ -82,7 +82,7 @@ std::optional<wire::Fields> receive_fields(int socket, milliseconds patience) {
   std::vector<std::byte> bytes(longest);
   const ssize_t got = recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_TRUNC);
   if (got <= 0 || static_cast<std::size_t>(got) > bytes.size()) return std::nullopt;
-  wire::Decoder decoder(std::span(bytes).first(static_cast<std::size_t>(got)));
+  wire::Decoder decoder{std::span(bytes).first(static_cast<std::size_t>(got))};
   wire::Fields fields = decoder.fields();
   return decoder.ok() ? std::optional(std::move(fields)) : std::nullopt;
 }
