@@ -105,7 +105,7 @@ class Arm(FakeTest):
         for name, python, library in (
             (
                 "arm",
-                SOURCE / ".aarch64/root/usr/bin/python3",
+                SOURCE / ".aarch64/sysroot/usr/bin/python3",
                 SOURCE / ".aarch64/host/lib/libcupti.so.13",
             ),
             ("native", sys.executable, SOURCE / ".cuda/host/lib/libcupti.so.13"),
@@ -140,7 +140,7 @@ class Packages(unittest.TestCase):
         output_of(
             self.folder / "site/gpuprof_cuda/bin/gpuprof", "replay", "-q", "-o", profile, capture
         )
-        ran = subprocess.run([SOURCE / ".aarch64/root/usr/bin/python3", "-c", script], check=True, capture_output=True,
+        ran = subprocess.run([SOURCE / ".aarch64/sysroot/usr/bin/python3", "-c", script], check=True, capture_output=True,
                              cwd=self.folder, env={**os.environ, "PYTHONPATH": str(self.folder / "site")})  # fmt: skip
         self.assertEqual(ran.stdout, b"10\n")
 
