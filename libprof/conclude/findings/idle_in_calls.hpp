@@ -17,9 +17,6 @@
 
 namespace gpuprof::findings {
 
-inline constexpr Need names_of_calls{
-    .table = "API_NAME", .otherwise = not_of_gpuprof, .rows = true};
-inline constexpr Need calls{.table = "api_calls", .otherwise = calls_not_recorded, .rows = true};
 inline constexpr std::string_view only_idle_time =
     "Without these calls, the idle time in them is saved and nothing else.";
 inline constexpr std::string_view no_work_meanwhile =

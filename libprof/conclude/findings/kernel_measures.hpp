@@ -35,29 +35,21 @@
 
 // The SQL of a rule about stalled warps. `reasons`: a literal with the stall reasons; `share`: one
 // with the share of the samples from which on they count.
-#define GPUPROF_STALLED(reasons, share)                                                          \
-  "  WITH sampled AS (\n"                                                                        \
-  "    SELECT device, function, sum(samples) AS samples,\n"                                      \
-  "           sum(CASE WHEN reason IN (" reasons                                                 \
-  ") THEN not_issued ELSE 0 END) AS waiting\n"                                                   \
-  "    FROM stalls\n"                                                                            \
-  "    GROUP BY device, function\n"                                                              \
-  "    HAVING sum(samples) >= 100)\n"                                                            \
-  "  SELECT k.device, 'compute' AS part, sum(k.ns * s.waiting / s.samples) AS ns,\n"             \
-  "         sum(k.count) AS count, min(k.first) AS first, max(k.last) AS last, k.name AS what\n" \
-  "  FROM kernel_launches AS k\n"                                                                \
-  "  JOIN StringTable AS n ON n._id_ = k.name\n"                                                 \
-  "  JOIN sampled AS s ON s.device = k.device AND s.function = coalesce(n.demangled, n.value)\n" \
-  "  WHERE s.waiting > " share                                                                   \
-  " * s.samples\n"                                                                               \
-  "  GROUP BY k.device, k.name"
+#define GPUPROF_STALLED(reasons, share)                                         \
+  "  WITH sampled AS (\n"                                                       \
+  "    SELECT device, function, sum(samples) AS samples,\n"                     \
+  "           sum(CASE WHEN reason IN (" reasons                                \
+  ") THEN not_issued ELSE 0 END) AS waiting\n"                                  \
+  "    FROM stalls\n"                                                           \
+  "    GROUP BY device, function\n"                                             \
+  "    HAVING sum(samples) >= 100)\n"                                           \
+  "  SELECT k.device, 'compute' AS part, sum(k.ns * m.waiting / m.samples) AS " \
+  "ns,\n" GPUPROF_OF_MEASURED_KERNELS("sampled") "  WHERE m.waiting > " share   \
+                                                 " * m.samples\n"               \
+                                                 "  GROUP BY k.device, k.name"
 
 namespace gpuprof::findings {
 
-inline constexpr Need kernels{
-    .table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", .otherwise = no_kernels, .rows = true};
-inline constexpr Need kernel_names{
-    .table = "StringTable", .otherwise = no_kernel_names, .rows = true};
 inline constexpr Need launch_shapes{
     .table = "LAUNCH_SHAPE", .otherwise = computed_at_the_end, .rows = true};
 // `which`: a condition on METRIC.name.

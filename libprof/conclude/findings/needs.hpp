@@ -1,7 +1,9 @@
-// Why rules abstain.
+// What several rules read, and why rules abstain.
 #pragma once
 
 #include <string_view>
+
+#include "libprof/conclude/findings/rule.hpp"
 
 namespace gpuprof::findings {
 
@@ -32,5 +34,21 @@ inline constexpr std::string_view no_metrics =
     "rules.";
 inline constexpr std::string_view no_samples =
     "Samples of warps are not in the file; --pc-sampling takes them.";
+
+inline constexpr Need kernels{
+    .table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", .otherwise = no_kernels, .rows = true};
+inline constexpr Need kernel_names{
+    .table = "StringTable", .otherwise = no_kernel_names, .rows = true};
+inline constexpr Need copies{.table = "CUPTI_ACTIVITY_KIND_MEMCPY", .otherwise = no_copies};
+inline constexpr Need devices{
+    .table = "CUPTI_ACTIVITY_KIND_DEVICE", .otherwise = no_devices, .rows = true};
+inline constexpr Need calls{.table = "api_calls", .otherwise = calls_not_recorded, .rows = true};
+inline constexpr Need names_of_calls{
+    .table = "API_NAME", .otherwise = not_of_gpuprof, .rows = true};
+inline constexpr Need gaps{.table = "GPU_GAP", .otherwise = computed_at_the_end};
+inline constexpr Need device_times{
+    .table = "DEVICE_TIME", .otherwise = computed_at_the_end, .rows = true};
+inline constexpr Need kernel_times{
+    .table = "KERNEL_TIME", .otherwise = computed_at_the_end, .rows = true};
 
 }  // namespace gpuprof::findings

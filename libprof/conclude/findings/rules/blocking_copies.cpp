@@ -8,7 +8,7 @@ extern const Rule blocking_copies{
     .id = "blocking_copies",
     .title = "Copies that the host waits for keep the GPU from computing",
     .order = 70,
-    .needs = {{.table = "CUPTI_ACTIVITY_KIND_MEMCPY", .otherwise = no_copies}},
+    .needs = {copies},
     .when =
         "Copies between host and device that are not asynchronous, of memory that is not "
         "pageable",

@@ -8,9 +8,7 @@ extern const Rule blocking_waits{
     .id = "blocking_waits",
     .title = "The GPU runs out of work because the host waits for it",
     .order = 30,
-    .needs = {{.table = "GPU_GAP", .otherwise = computed_at_the_end},
-              {.table = "DEVICE_TIME", .otherwise = computed_at_the_end, .rows = true},
-              {.table = "api_calls", .otherwise = calls_not_recorded, .rows = true}},
+    .needs = {gaps, device_times, calls},
     .when =
         "Gaps that began while a synchronization or a copy made the host wait (view "
         "blocking_calls), in the process whose work ended them; together no more than the host "

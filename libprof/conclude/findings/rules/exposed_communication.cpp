@@ -8,7 +8,7 @@ extern const Rule exposed_communication{
     .id = "exposed_communication",
     .title = "Communication between GPUs is not hidden by computing",
     .order = 110,
-    .needs = {{.table = "StringTable", .otherwise = no_kernel_names, .rows = true}},
+    .needs = {kernel_names},
     .when = "Time in which NCCL's kernels ran and no others",
     .least_share = 0.01,
     .sql = R"(  SELECT device, part, ns, count, NULL AS first, NULL AS last, NULL AS what

@@ -8,11 +8,7 @@ extern const Rule fp32_matrix_products{
     .id = "fp32_matrix_products",
     .title = "Matrix products of FP32 do not use the tensor cores",
     .order = 145,
-    .needs = {{.table = "StringTable", .otherwise = no_kernel_names, .rows = true},
-              {.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
-               .otherwise = no_kernels,
-               .rows = true},
-              {.table = "CUPTI_ACTIVITY_KIND_DEVICE", .otherwise = no_devices, .rows = true}},
+    .needs = {kernel_names, kernels, devices},
     .when =
         "Kernels of libraries on GPUs of compute capability 8.0 and later, whose name says that "
         "they multiply FP32 without tensor cores: simt_sgemm, _sgemm_, gemm_f32f32_f32f32, ffma; "

@@ -8,9 +8,7 @@ extern const Rule host_away{
     .id = "host_away",
     .title = "The GPU waits while the host is in no call of CUDA",
     .order = 50,
-    .needs = {{.table = "GPU_GAP", .otherwise = computed_at_the_end},
-              {.table = "DEVICE_TIME", .otherwise = computed_at_the_end, .rows = true},
-              {.table = "api_calls", .otherwise = calls_not_recorded, .rows = true}},
+    .needs = {gaps, device_times, calls},
     .when =
         "Time in no call of CUDA, in gaps longer than 50 us, without what blocking_waits counts",
     .least_share = 0.01,

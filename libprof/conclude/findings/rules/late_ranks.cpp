@@ -12,10 +12,8 @@ extern const Rule late_ranks{
                .otherwise = one_gpu,
                .rows = true,
                .where = "deviceId > (SELECT min(deviceId) FROM DEVICE_TIME)"},
-              {.table = "StringTable", .otherwise = no_kernel_names, .rows = true},
-              {.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
-               .otherwise = no_kernels,
-               .rows = true}},
+              kernel_names,
+              kernels},
     .when =
         "Kernels of NCCL's collectives that each GPU of the file ran the same number of times; "
         "what each took longer than the same one, by number, on the GPU where it was shortest",

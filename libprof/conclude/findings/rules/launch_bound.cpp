@@ -8,9 +8,7 @@ extern const Rule launch_bound{
     .id = "launch_bound",
     .title = "The host launches work more slowly than the GPU does it",
     .order = 40,
-    .needs = {{.table = "GPU_GAP", .otherwise = computed_at_the_end},
-              {.table = "DEVICE_TIME", .otherwise = computed_at_the_end, .rows = true},
-              {.table = "api_calls", .otherwise = calls_not_recorded, .rows = true}},
+    .needs = {gaps, device_times, calls},
     .when =
         "Gaps of at most 50 us that did not begin while the host waited for the GPU, without the "
         "time in which the work after the gap was launched already",

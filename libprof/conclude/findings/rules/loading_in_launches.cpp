@@ -8,9 +8,9 @@ extern const Rule loading_in_launches{
     .id = "loading_in_launches",
     .title = "Launches load or compile code while the GPU waits",
     .order = 25,
-    .needs = {{.table = "GPU_GAP", .otherwise = computed_at_the_end},
+    .needs = {gaps,
               {.table = "CUPTI_ACTIVITY_KIND_OVERHEAD", .otherwise = no_overheads, .rows = true},
-              {.table = "api_calls", .otherwise = calls_not_recorded, .rows = true}},
+              calls},
     .when =
         "Gaps in which CUPTI saw the driver load or compile code (OVERHEAD: driver compiler, "
         "module loading, lazy function loading; and JIT), as far as the host was launching work",

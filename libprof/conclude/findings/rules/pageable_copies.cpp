@@ -8,7 +8,7 @@ extern const Rule pageable_copies{
     .id = "pageable_copies",
     .title = "Copies from or to pageable memory keep the GPU from computing",
     .order = 60,
-    .needs = {{.table = "CUPTI_ACTIVITY_KIND_MEMCPY", .otherwise = no_copies}},
+    .needs = {copies},
     .when = "Copies between host and device whose host memory is pageable",
     .least_share = 0.01,
     .sql = R"(  SELECT m.deviceId AS device, 'copy ' || m.copyKind AS part,

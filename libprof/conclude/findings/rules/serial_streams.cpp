@@ -8,10 +8,7 @@ extern const Rule serial_streams{
     .id = "serial_streams",
     .title = "Small kernels in several streams run one after the other",
     .order = 115,
-    .needs = {{.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
-               .otherwise = no_kernels,
-               .rows = true},
-              {.table = "CUPTI_ACTIVITY_KIND_DEVICE", .otherwise = no_devices, .rows = true}},
+    .needs = {kernels, devices},
     .when =
         "Kernels with fewer blocks than multiprocessors, where several streams have 5 % of the "
         "time of kernels each: their time without that of the longest stream, as far as kernels "

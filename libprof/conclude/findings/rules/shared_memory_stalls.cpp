@@ -1,4 +1,4 @@
-// Warps that wait for shared memory or the units behind its queue, by PC samples.
+// Warps that wait for shared memory or the units that share its queue, by PC samples.
 #include "libprof/conclude/findings/kernel_measures.hpp"
 
 namespace gpuprof::findings {

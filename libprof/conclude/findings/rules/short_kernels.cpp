@@ -8,10 +8,7 @@ extern const Rule short_kernels{
     .id = "short_kernels",
     .title = "Many kernels are so short that starting them is much of their time",
     .order = 155,
-    .needs = {{.table = "KERNEL_TIME", .otherwise = computed_at_the_end, .rows = true},
-              {.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
-               .otherwise = no_kernels,
-               .rows = true}},
+    .needs = {kernel_times, kernels},
     .when =
         "Kernels of at most 10 us on average with at least 1000 launches; for each launch the "
         "duration of the shortest kernel of the run",

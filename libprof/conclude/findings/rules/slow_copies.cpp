@@ -8,8 +8,7 @@ extern const Rule slow_copies{
     .id = "slow_copies",
     .title = "Large copies use less than half of the bandwidth of the link",
     .order = 85,
-    .needs = {{.table = "CUPTI_ACTIVITY_KIND_MEMCPY", .otherwise = no_copies},
-              {.table = "CUPTI_ACTIVITY_KIND_PCIE", .otherwise = no_links, .rows = true}},
+    .needs = {copies, {.table = "CUPTI_ACTIVITY_KIND_PCIE", .otherwise = no_links, .rows = true}},
     .when =
         "Copies of at least 1 MiB between host and device, of memory that is not pageable, at less "
         "than half of what PCIe carries in the generation and width of the GPU's link; the time "

@@ -8,7 +8,7 @@ extern const Rule small_copies{
     .id = "small_copies",
     .title = "Many small copies take longer than their bytes need",
     .order = 80,
-    .needs = {{.table = "CUPTI_ACTIVITY_KIND_MEMCPY", .otherwise = no_copies}},
+    .needs = {copies},
     .when =
         "More than 1,000 copies smaller than 64 KiB in one direction; the time that they take "
         "beyond that of the same bytes at the best bandwidth of this direction in the window",

@@ -8,10 +8,7 @@ extern const Rule small_graphs{
     .id = "small_graphs",
     .title = "Graphs have so few nodes that launching them takes as long",
     .order = 27,
-    .needs = {{.table = "API_NAME", .otherwise = not_of_gpuprof, .rows = true},
-              {.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
-               .otherwise = no_kernels,
-               .rows = true}},
+    .needs = {names_of_calls, kernels},
     .when =
         "Idle time while graphs are launched that have fewer than five kernels on average, where "
         "graphs are recorded by node",

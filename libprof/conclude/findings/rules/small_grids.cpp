@@ -8,10 +8,7 @@ extern const Rule small_grids{
     .id = "small_grids",
     .title = "Kernels have fewer blocks than the GPU has multiprocessors",
     .order = 120,
-    .needs = {{.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
-               .otherwise = no_kernels,
-               .rows = true},
-              {.table = "CUPTI_ACTIVITY_KIND_DEVICE", .otherwise = no_devices, .rows = true}},
+    .needs = {kernels, devices},
     .when =
         "Kernels with fewer blocks than multiprocessors; of their time the share of "
         "multiprocessors that got no block",

@@ -8,9 +8,7 @@ extern const Rule spills{
     .id = "spills",
     .title = "Kernels use local memory, as they do where registers do not suffice",
     .order = 140,
-    .needs = {{.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
-               .otherwise = no_kernels,
-               .rows = true}},
+    .needs = {kernels},
     .when = "Kernels with local memory per thread",
     .least_share = 0.05,
     .sql =

@@ -9,7 +9,7 @@ extern const Rule throttled_clock{
     .title = "Heat or power keep the GPU's clock low",
     .order = 111,
     .needs = {{.table = "CUPTI_ACTIVITY_KIND_ENVIRONMENT", .otherwise = no_clocks, .rows = true},
-              {.table = "CUPTI_ACTIVITY_KIND_DEVICE", .otherwise = no_devices, .rows = true}},
+              devices},
     .when =
         "Readings of the clock in which the driver limited it because of power or heat; of the "
         "time of computing the share by which the clock was below the device's, on average over "

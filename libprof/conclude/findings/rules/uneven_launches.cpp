@@ -8,10 +8,7 @@ extern const Rule uneven_launches{
     .id = "uneven_launches",
     .title = "Some launches of a kernel take much longer than others that are alike",
     .order = 150,
-    .needs = {{.table = "KERNEL_TIME", .otherwise = computed_at_the_end, .rows = true},
-              {.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
-               .otherwise = no_kernels,
-               .rows = true}},
+    .needs = {kernel_times, kernels},
     .when =
         "Kernels with at least 20 launches of one shape, of which one in a hundred or more took "
         "over 1.5 times the median; their time beyond the median",

@@ -8,7 +8,7 @@ extern const Rule unhidden_copies{
     .id = "unhidden_copies",
     .title = "Asynchronous copies do not run at the same time as kernels",
     .order = 90,
-    .needs = {{.table = "CUPTI_ACTIVITY_KIND_MEMCPY", .otherwise = no_copies}},
+    .needs = {copies},
     .when = "Asynchronous copies between host and device, of memory that is not pageable",
     .least_share = 0.01,
     .sql = R"(  SELECT m.deviceId AS device, 'copy ' || m.copyKind AS part,
