@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,8 @@
 #include <chrono>
 #include <cstring>
 #include <utility>
+
+#include "libprof/base/unix_socket.hpp"
 
 namespace gpuprof::collect {
 namespace {
@@ -97,16 +98,14 @@ iovec piece_of(std::span<const std::byte> bytes) {
 }  // namespace
 
 bool Channel::connect(const char* path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (std::strlen(path) >= sizeof address.sun_path) return false;
-  std::strcpy(address.sun_path, path);
+  const auto address = UnixAddress::of(path);
+  if (!address) return false;
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return false;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limits_.patience);
   const timeval patience{std::max<time_t>(seconds.count(), 1), 0};
   setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+  if (::connect(socket, address->get(), address->size()) != 0) {
     close(socket);
     return false;
   }

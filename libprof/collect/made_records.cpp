@@ -2,13 +2,10 @@
 
 #include <cstring>
 
+#include "libprof/base/padded_text.hpp"
 #include "libprof/collect/nccl_types.hpp"
-#include "libprof/python/function.hpp"
 
 namespace gpuprof::collect {
-
-using python::text_of;
-
 namespace {
 
 // The size of a record that is CUPTI's own struct; 0: the collector makes none of this kind.
@@ -154,25 +151,25 @@ void MadeRecords::make(const NcclOperationEntry& entry, Record& record) const {
   const auto known = [](std::int32_t number) {
     return number < 0 ? std::nullopt : std::optional(number);
   };
-  const std::string_view type = text_of(its.type);
+  const std::string_view type = unpadded(its.type);
   const std::uint64_t size = nccl_element_size(type);
   const bool has_bytes = size != 0 && its.count <= most_nccl_elements;
   record.operation = {
       .time = its.time,
       .thread = writer_.thread,
       .communicator = its.communicator,
-      .name = text_of(its.name),
+      .name = unpadded(its.name),
       .rank = known(its.rank),
       .ranks = known(its.ranks),
-      .function = text_of(its.function),
+      .function = unpadded(its.function),
       .sequence = its.sequence,
       .type = type,
       .count = its.count,
       .bytes = has_bytes ? std::optional(size * its.count) : std::nullopt,
       .root = known(its.root),
       .peer = known(its.peer),
-      .algorithm = text_of(its.algorithm),
-      .protocol = text_of(its.protocol),
+      .algorithm = unpadded(its.algorithm),
+      .protocol = unpadded(its.protocol),
       .channels =
           its.channels < 0 ? std::nullopt : std::optional(static_cast<std::uint8_t>(its.channels)),
       .captured = its.flags & NcclOperationEntry::says_captured

@@ -7,15 +7,12 @@
 #include <optional>
 #include <utility>
 
+#include "libprof/base/padded_text.hpp"
+#include "libprof/base/word_hash.hpp"
 #include "libprof/collect/nccl_types.hpp"
-#include "libprof/python/function.hpp"
-#include "libprof/python/word_hash.hpp"
 #include "libprof/wire/row_sender.hpp"
 
 namespace gpuprof::collect {
-
-using python::text_of;
-
 namespace {
 
 // The functions whose operations are counted each for itself; the last place is that of all others.
@@ -59,7 +56,7 @@ struct Call {
 
 std::size_t type_of(const char* name) {
   const auto kept = short_text<sizeof(NcclOperationEntry::type)>(name, "nccl");
-  return nccl_type_number(text_of(kept));
+  return nccl_type_number(unpadded(kept));
 }
 
 // Of the others NCCL's root is no rank.
@@ -69,7 +66,7 @@ bool has_root(std::string_view function) {
 }
 
 // Numbers of nodes count up in each graph. Never 0.
-std::uint64_t hash_of(std::uint64_t node) { return python::word_hash(0, node) | 1; }
+std::uint64_t hash_of(std::uint64_t node) { return word_hash(0, node) | 1; }
 
 NcclOperationEntry new_entry(const char* function, const char* type, std::size_t count) {
   NcclOperationEntry entry{};
@@ -84,13 +81,13 @@ NcclOperationEntry new_entry(const char* function, const char* type, std::size_t
 template <class Coll>
 NcclOperationEntry entry_of(const Coll& collective) {
   NcclOperationEntry entry = new_entry(collective.function, collective.type, collective.count);
-  if (has_root(text_of(entry.function))) entry.root = collective.root;
+  if (has_root(unpadded(entry.function))) entry.root = collective.root;
   return entry;
 }
 
 // NCCL counts the elements of these as bytes; the call had others.
 void use_type_of(const Call& call, NcclOperationEntry& entry) {
-  if (call.type == 0 || text_of(entry.type) != "Int8") return;
+  if (call.type == 0 || unpadded(entry.type) != "Int8") return;
   const NcclType& type = nccl_types[call.type - 1];
   if (entry.count % type.size != 0) return;
   entry.count /= type.size;
@@ -149,8 +146,9 @@ void NcclOperations::write(NcclContext context, const void* call, int rank,
     lost_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
+  static_assert(most_functions == known_functions.size() + 1);
   // Counted in all ranks alike, whether or not the trace has it.
-  const auto function = std::ranges::find(known_functions, text_of(entry.function));
+  const auto function = std::ranges::find(known_functions, unpadded(entry.function));
   const auto place = static_cast<std::size_t>(function - known_functions.begin());
   entry.sequence = communicator->sequence[place].fetch_add(1, std::memory_order_relaxed);
   ThreadSlots::Thread& thread = slots_.here();

@@ -26,20 +26,18 @@ inline constexpr std::array<NcclType, 12> nccl_types{{{"Int8", 1},
                                                       {"Float8e4m3", 1},
                                                       {"Float8e5m2", 1}}};
 
-// Bytes; 0: not known.
-constexpr std::uint8_t nccl_element_size(std::string_view name) {
-  for (const NcclType& type : nccl_types) {
-    if (type.name == name) return type.size;
-  }
-  return 0;
-}
-
 // Its number, from 1; 0: not known.
 constexpr std::size_t nccl_type_number(std::string_view name) {
   for (std::size_t i = 0; i < nccl_types.size(); ++i) {
     if (nccl_types[i].name == name) return i + 1;
   }
   return 0;
+}
+
+// Bytes; 0: not known.
+constexpr std::uint8_t nccl_element_size(std::string_view name) {
+  const std::size_t number = nccl_type_number(name);
+  return number == 0 ? std::uint8_t{0} : nccl_types[number - 1].size;
 }
 
 }  // namespace gpuprof::collect

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "libprof/python/word_hash.hpp"
+#include "libprof/base/word_hash.hpp"
 
 namespace gpuprof::host {
 

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "libprof/base/padded_text.hpp"
 #include "schema/memory_calls.hpp"
 
 namespace gpuprof::host {
@@ -15,9 +16,9 @@ std::uint32_t StackNumbers::number_of(const python::PythonFrame& frame) {
   frames_.emplace(id, number);
   rows_.add<schema::StackFrame>(
       {.frame = number,
-       .module = python::text_of(frame.file),
+       .module = unpadded(frame.file),
        .offset = std::nullopt,
-       .function = python::text_of(frame.function),
+       .function = unpadded(frame.function),
        .line = frame.line == 0 ? std::nullopt : std::optional(frame.line)});
   return number;
 }

@@ -1,6 +1,6 @@
 #include "libprof/python/function.hpp"
 
-#include "libprof/python/word_hash.hpp"
+#include "libprof/base/word_hash.hpp"
 
 namespace gpuprof::python {
 namespace {

@@ -21,10 +21,6 @@ struct PythonFrame {
   std::array<char, 128> function{};  // qualified; if too long, its beginning
   std::uint32_t line = 0;            // 0: unknown
 };
-template <std::size_t size>
-std::string_view text_of(const std::array<char, size>& padded) {
-  return {padded.data(), strnlen(padded.data(), size)};
-}
 // The same for frames that are equal, never 0.
 std::uint64_t id_of(const PythonFrame& frame);
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <system_error>
 
+#include "libprof/base/descriptor.hpp"
 #include "libprof/base/text.hpp"
 
 namespace gpuprof::report {
@@ -40,13 +41,6 @@ bool is_beneath(const fs::path& path, const fs::path& folder) {
   const auto [rest, end] = std::mismatch(path.begin(), path.end(), folder.begin(), folder.end());
   return end == folder.end() && rest != path.end();
 }
-
-struct Descriptor {
-  int number;
-  ~Descriptor() {
-    if (number >= 0) close(number);
-  }
-};
 
 }  // namespace
 
@@ -89,7 +83,7 @@ SourceText::Text SourceText::read(const std::string& file) {
   // In case it has become something else: a pipe does not block, a terminal does not become ours.
   const Descriptor opened{open(path->c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   struct stat status {};
-  if (opened.number < 0 || fstat(opened.number, &status) != 0 || !S_ISREG(status.st_mode) ||
+  if (*opened < 0 || fstat(*opened, &status) != 0 || !S_ISREG(status.st_mode) ||
       status.st_size < 0 || static_cast<std::size_t>(status.st_size) > largest_file) {
     return {};
   }
@@ -97,8 +91,7 @@ SourceText::Text SourceText::read(const std::string& file) {
   std::array<char, 65'536> part{};
   const std::size_t most = std::min(largest_file, left_);
   while (text.bytes.size() < most) {
-    const auto got =
-        ::read(opened.number, part.data(), std::min(part.size(), most - text.bytes.size()));
+    const auto got = ::read(*opened, part.data(), std::min(part.size(), most - text.bytes.size()));
     if (got <= 0) break;
     text.bytes.append(part.data(), static_cast<std::size_t>(got));
   }

@@ -9,14 +9,12 @@
 #include <string_view>
 #include <utility>
 
+#include "libprof/base/padded_text.hpp"
+#include "libprof/base/word_hash.hpp"
 #include "libprof/collect/extra/module_symbols.hpp"
-#include "libprof/python/word_hash.hpp"
 #include "schema/memory_calls.hpp"
 
 namespace gpuprof::collect {
-
-using python::word_hash;
-
 namespace {
 
 template <class Stack>
@@ -214,8 +212,8 @@ CallStacks::Named CallStacks::name() {
     }
     const std::uint32_t line = place.frame.line;
     named.frames.push_back({++last_frame_,
-                            std::string(text_of(place.frame.file)),
-                            std::string(text_of(place.frame.function)),
+                            std::string(unpadded(place.frame.file)),
+                            std::string(unpadded(place.frame.function)),
                             {},
                             line == 0 ? std::nullopt : std::optional(line)});
   }

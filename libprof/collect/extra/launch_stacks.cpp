@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "libprof/base/padded_text.hpp"
 #include "libprof/collect/extra/call_stacks.hpp"
 #include "libprof/collect/made_records.hpp"
 #include "libprof/wire/row_sender.hpp"
@@ -129,7 +130,7 @@ std::uint32_t LaunchStacks::frame_number(ThreadSlots::Thread& thread, const Pyth
 
 bool LaunchStacks::write_frame(ThreadSlots::Thread& thread, std::uint32_t number,
                                const PythonFrame& frame) {
-  const std::string_view file = text_of(frame.file), function = text_of(frame.function);
+  const std::string_view file = unpadded(frame.file), function = unpadded(frame.function);
   const std::size_t of_texts =
       size_of_bytes_entry(file.size()) + size_of_bytes_entry(function.size());
   if (!slots_.make_room(thread, of_texts + sizeof(StackFrameEntry))) return false;

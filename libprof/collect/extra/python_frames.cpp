@@ -11,8 +11,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "libprof/base/word_hash.hpp"
 #include "libprof/collect/keep_errno.hpp"
-#include "libprof/python/word_hash.hpp"
 
 namespace gpuprof::collect {
 

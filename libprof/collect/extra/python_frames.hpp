@@ -27,7 +27,6 @@ namespace gpuprof::collect {
 
 using python::id_of;
 using python::PythonFrame;
-using python::text_of;
 
 class PythonInterpreter {
  public:

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/unix_socket.hpp"
 #include "libprof/base/whole.hpp"
 #include "libprof/record/launch/spare_descriptors.hpp"
 #include "libprof/wire/limits.hpp"
@@ -40,13 +40,6 @@ std::unique_ptr<TemporaryFolder> make_folder() {
 
 int open_reserve() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
-ucred peer_of(int socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
-  return peer;
-}
-
 // If this fails, a process that gets no answer is reported and not profiled.
 void write_config(const std::string& path, const wire::Fields& config) {
   wire::Encoder encoder;
@@ -61,12 +54,10 @@ void write_config(const std::string& path, const wire::Fields& config) {
 
 Acceptor::Acceptor(const wire::Fields& config, Tell tell)
     : tell_(std::move(tell)), folder_(make_folder()), socket_path_(*folder_ / "socket") {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, socket_path_.c_str(), sizeof address.sun_path - 1);
+  const auto address = UnixAddress::of(socket_path_);
   socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   reserve_ = open_reserve();
-  if (socket_ < 0 || bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+  if (!address || socket_ < 0 || bind(socket_, address->get(), address->size()) != 0 ||
       listen(socket_, backlog) != 0) {
     throw Error("no socket for the collector at " + socket_path_ + ": " + std::strerror(errno));
   }
@@ -111,7 +102,7 @@ bool Acceptor::turn_one_away() {
   if (reserve_ >= 0) close(reserve_);
   const int socket = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
   if (socket >= 0) {
-    const pid_t process = peer_of(socket).pid;
+    const pid_t process = peer_of(socket).value_or(ucred{}).pid;
     close(socket);
     turn_away(process, too_many_files);
   }
@@ -126,7 +117,7 @@ void Acceptor::turn_away(std::int64_t process_id, std::string_view why) {
 }
 
 void Acceptor::add_connection(Connections& connections, int socket) {
-  const ucred peer = peer_of(socket);
+  const ucred peer = peer_of(socket).value_or(ucred{});
   if (is_among_last(socket, sockets_leave)) {
     close(socket);
     return turn_away(peer.pid, too_many_files);

@@ -3,23 +3,23 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <fstream>
-#include <memory>
 #include <optional>
 #include <span>
 #include <sstream>
 #include <utility>
 #include <vector>
 
+#include "libprof/base/descriptor.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/path.hpp"
 #include "libprof/base/text.hpp"
+#include "libprof/base/unix_socket.hpp"
 
 namespace gpuprof::launch {
 namespace {
@@ -32,39 +32,9 @@ constexpr milliseconds finding_patience{2000};    // for a recording to say whet
 constexpr milliseconds answer_patience{120'000};  // for what was asked
 constexpr std::size_t longest = 64 << 10;         // of a request and of an answer
 
-class Descriptor {
- public:
-  explicit Descriptor(int file) : file_(file) {}
-  ~Descriptor() {
-    if (file_ >= 0) close(file_);
-  }
-  Descriptor(Descriptor&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor& operator=(Descriptor&&) = delete;
-  int operator*() const { return file_; }
-
- private:
-  int file_;
-};
-
-// nullopt: the path is too long.
-std::optional<sockaddr_un> address_of(const std::string& path) {
-  sockaddr_un address{};
-  if (path.size() >= sizeof address.sun_path) return std::nullopt;
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  return address;
-}
-
-const sockaddr* generic(const sockaddr_un& address) {
-  return reinterpret_cast<const sockaddr*>(&address);
-}
-
 bool is_of_this_user(int socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+  const auto peer = peer_of(socket);
+  return peer && peer->uid == geteuid();
 }
 
 bool send_fields(int socket, const wire::Fields& fields) {
@@ -107,13 +77,13 @@ std::vector<std::string> candidates() {
 // Connects if the socket is this user's and nobody else's.
 Descriptor connect_to(const std::string& path) {
   struct stat folder {};
-  const auto address = address_of(path);
+  const auto address = UnixAddress::of(path);
   if (!address || lstat(folder_of(path).c_str(), &folder) != 0 || !S_ISDIR(folder.st_mode) ||
       folder.st_uid != geteuid() || (folder.st_mode & 0777) != 0700) {
     return Descriptor(-1);
   }
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (*socket < 0 || connect(*socket, generic(*address), sizeof *address) != 0 ||
+  if (*socket < 0 || connect(*socket, address->get(), address->size()) != 0 ||
       !is_of_this_user(*socket)) {
     return Descriptor(-1);
   }
@@ -132,8 +102,8 @@ std::optional<wire::Fields> exchange(const std::string& path, const wire::Fields
 ControlSocket::ControlSocket(const std::string& folder)
     : socket_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
   const std::string path = folder + "/" + std::string(name);
-  const auto address = address_of(path);
-  if (socket_ >= 0 && address && bind(socket_, generic(*address), sizeof *address) == 0 &&
+  const auto address = UnixAddress::of(path);
+  if (socket_ >= 0 && address && bind(socket_, address->get(), address->size()) == 0 &&
       chmod(path.c_str(), 0600) == 0 && listen(socket_, 8) == 0) {
     return;
   }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace gpuprof::python {
+namespace gpuprof {
 
 // Each bit of the result depends on each bit of both: the halves of a 128-bit product.
 constexpr std::uint64_t word_hash(std::uint64_t hash, std::uint64_t word) {
@@ -12,4 +12,4 @@ constexpr std::uint64_t word_hash(std::uint64_t hash, std::uint64_t word) {
   return static_cast<std::uint64_t>(product >> 64) ^ static_cast<std::uint64_t>(product);
 }
 
-}  // namespace gpuprof::python
+}  // namespace gpuprof
