@@ -104,6 +104,30 @@ class FakeTest(unittest.TestCase):
         self.addCleanup(self.end, process)
         return process
 
+    def start_ready(self, command, **environment):
+        """In its own process group, a program that says "ready" and then takes commands; see tell()."""
+        process = subprocess.Popen(
+            command, env=self.environment(environment), text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder, start_new_session=True,
+        )  # fmt: skip
+        self.addCleanup(self.end, process)
+        self.addCleanup(process.stdin.close)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def answer(self, process, command):
+        """What the program says before "done"."""
+        process.stdin.write(command + "\n")
+        process.stdin.flush()
+        answer = ""
+        for line in iter(process.stdout.readline, "done\n"):
+            self.assertTrue(line, "the program has ended")
+            answer += line
+        return answer
+
+    def tell(self, process, command):
+        self.assertEqual(self.answer(process, command), "")
+
     def end(self, process):
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

@@ -23,33 +23,11 @@ class AttachTest(FakeTest):
         """A process that runs already."""
         if event_thread:
             environment["FAKE_CUDA_EVENT_THREAD"] = 1
-        process = subprocess.Popen(
-            [self.program("obeys")], env=self.environment(environment), text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
-            start_new_session=True)  # fmt: skip
-        self.addCleanup(self.end, process)
-        self.addCleanup(process.stdin.close)
-        self.assertEqual(process.stdout.readline(), "ready\n")
-        return process
+        return self.start_ready([self.program("obeys")], **environment)
 
     def python(self, code):
         """A process that is not what it says."""
-        process = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(code)], text=True, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder, start_new_session=True)  # fmt: skip
-        self.addCleanup(self.end, process)
-        self.addCleanup(process.stdin.close)
-        self.assertEqual(process.stdout.readline(), "ready\n")
-        return process
-
-    def tell(self, target, command):
-        target.stdin.write(command + "\n")
-        target.stdin.flush()
-        answer = ""
-        for line in iter(target.stdout.readline, "done\n"):
-            self.assertTrue(line, "the target has ended")
-            answer += line
-        return answer
+        return self.start_ready([sys.executable, "-c", textwrap.dedent(code)])
 
     def attach_command(self, target, *options, output=None, cupti=CUPTI):
         process = getattr(target, "pid", target)
@@ -164,7 +142,7 @@ class Attach(AttachTest):
     def test_a_child_of_a_fork(self):
         target = self.target()
         attached = self.attach(target)
-        child = int(self.tell(target, "fork"))
+        child = int(self.answer(target, "fork"))
         self.tell(target, "launch 10")
         self.detach(attached)
         self.assert_counted(self.output, 10)

@@ -19,20 +19,10 @@ KERNELS = "SELECT count(*) FROM kernels WHERE name = 'counted'"
 
 class ControlTest(FakeTest):
     def run_obeys(self, *options, output=True, **environment):
-        """A recorded program that does what it is told to."""
-        process = subprocess.Popen(
-            self.command(["obeys"], options, output), text=True, cwd=self.folder,
-            env=self.environment({"TMPDIR": self.folder, **environment}), start_new_session=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
-        self.addCleanup(self.end, process)
-        self.addCleanup(process.stdin.close)
-        self.assertEqual(process.stdout.readline(), "ready\n")
-        return process
-
-    def tell(self, target, command):
-        target.stdin.write(command + "\n")
-        target.stdin.flush()
-        self.assertEqual(target.stdout.readline(), "done\n")
+        """A recorded program that takes commands."""
+        return self.start_ready(
+            self.command(["obeys"], options, output), TMPDIR=self.folder, **environment
+        )
 
     def leave(self, target):
         """Ends the program. What gpuprof said."""
