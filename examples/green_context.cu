@@ -14,6 +14,7 @@
 #include <cstdlib>
 
 #include "examples/check.hpp"
+#include "examples/driver.hpp"
 
 namespace {
 
@@ -25,28 +26,6 @@ __global__ void known_work(int rounds, float* out) {
   if (value < 0) *out = value;  // never
 }
 
-// The driver is not linked: its functions are looked up through the runtime.
-template <class Function>
-Function* find(const char* name, unsigned since = 12040) {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found;
-  if (cudaGetDriverEntryPointByVersion(name, &function, since, cudaEnableDefault, &found) !=
-          cudaSuccess ||
-      found != cudaDriverEntryPointSuccess) {
-    std::fprintf(stderr, "green_context: this driver has no %s\n", name);
-    std::exit(77);
-  }
-  return reinterpret_cast<Function*>(function);
-}
-
-#define DRIVER(call)                                                \
-  do {                                                              \
-    if (const CUresult error = (call)) {                            \
-      std::fprintf(stderr, "%s: CUresult %d\n", #call, int(error)); \
-      return 1;                                                     \
-    }                                                               \
-  } while (0)
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -57,12 +36,12 @@ int main(int argc, char** argv) {
   CHECK(cudaMalloc(&counter, sizeof *counter));
   CHECK(cudaMemset(counter, 0, sizeof *counter));
 
-  auto* get_resource = find<decltype(cuDeviceGetDevResource)>("cuDeviceGetDevResource");
-  auto* split = find<decltype(cuDevSmResourceSplitByCount)>("cuDevSmResourceSplitByCount");
-  auto* describe = find<decltype(cuDevResourceGenerateDesc)>("cuDevResourceGenerateDesc");
-  auto* create = find<decltype(cuGreenCtxCreate)>("cuGreenCtxCreate");
+  auto* get_resource = find<decltype(cuDeviceGetDevResource)>("cuDeviceGetDevResource", 12040);
+  auto* split = find<decltype(cuDevSmResourceSplitByCount)>("cuDevSmResourceSplitByCount", 12040);
+  auto* describe = find<decltype(cuDevResourceGenerateDesc)>("cuDevResourceGenerateDesc", 12040);
+  auto* create = find<decltype(cuGreenCtxCreate)>("cuGreenCtxCreate", 12040);
   auto* make_stream = find<decltype(cuGreenCtxStreamCreate)>("cuGreenCtxStreamCreate", 12050);
-  auto* destroy = find<decltype(cuGreenCtxDestroy)>("cuGreenCtxDestroy");
+  auto* destroy = find<decltype(cuGreenCtxDestroy)>("cuGreenCtxDestroy", 12040);
 
   CUdevResource all{}, part{}, rest{};
   DRIVER(get_resource(0, &all, CU_DEV_RESOURCE_TYPE_SM));

@@ -16,34 +16,13 @@
 #include <cstdlib>
 
 #include "examples/check.hpp"
+#include "examples/driver.hpp"
 
 namespace {
 
 __global__ void count_up(int* counter) { atomicAdd(counter, 1); }
 
 void CUDART_CB count_call(void* counter) { static_cast<std::atomic<int>*>(counter)->fetch_add(1); }
-
-// The driver is not linked: its functions are looked up through the runtime.
-template <class Function>
-Function* find(const char* name, unsigned since) {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found;
-  if (cudaGetDriverEntryPointByVersion(name, &function, since, cudaEnableDefault, &found) !=
-          cudaSuccess ||
-      found != cudaDriverEntryPointSuccess) {
-    std::fprintf(stderr, "rare_work: this driver has no %s\n", name);
-    std::exit(77);
-  }
-  return reinterpret_cast<Function*>(function);
-}
-
-#define DRIVER(call)                                                \
-  do {                                                              \
-    if (const CUresult error = (call)) {                            \
-      std::fprintf(stderr, "%s: CUresult %d\n", #call, int(error)); \
-      return 1;                                                     \
-    }                                                               \
-  } while (0)
 
 // From a pool that is made and destroyed for it.
 int use_pool(cudaStream_t stream) {
