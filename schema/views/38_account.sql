@@ -1,5 +1,5 @@
 -- Where the time of each GPU went: parts that add up to the run, from its first call or GPU work to
--- the end of its last. Of work at a time the first class counts.
+-- the end of its last. Where work overlaps, the first class counts.
 --
 -- device_id INTEGER: the device
 -- class TEXT: compute; communication = NCCL's kernels alone; copy; set; idle: queued = work

@@ -697,7 +697,7 @@ class Tables:
     process_id: process of the kernel
     """
     account: Table
-    r"""Where the time of each GPU went: parts that add up to the run, from its first call or GPU work to the end of its last. Of work at a time the first class counts.
+    r"""Where the time of each GPU went: parts that add up to the run, from its first call or GPU work to the end of its last. Where work overlaps, the first class counts.
 
     device_id: the device
     class: compute; communication = NCCL's kernels alone; copy; set; idle: queued = work was launched, launch = the host launched, call = it was in another, no call, unknown = no calls are recorded, short gap = not looked at; before, after = its work
