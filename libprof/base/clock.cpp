@@ -12,18 +12,6 @@ std::int64_t clock_ns(clockid_t clock) {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-std::int64_t processor_ticks() {
-#if defined(__x86_64__)
-  return static_cast<std::int64_t>(__builtin_ia32_rdtsc());
-#elif defined(__aarch64__)
-  std::int64_t ticks = 0;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-  return ticks;
-#else
-  return 0;
-#endif
-}
-
 std::int64_t processor_ticks_per_second() {
 #if defined(__aarch64__)
   std::int64_t frequency = 0;

@@ -11,7 +11,17 @@ namespace gpuprof {
 std::int64_t clock_ns(clockid_t clock);
 
 // The processor's counter: TSC on x86-64, CNTVCT on Arm. 0: there is none that a program may read.
-std::int64_t processor_ticks();
+inline std::int64_t processor_ticks() {
+#if defined(__x86_64__)
+  return static_cast<std::int64_t>(__builtin_ia32_rdtsc());
+#elif defined(__aarch64__)
+  std::int64_t ticks = 0;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+#else
+  return 0;
+#endif
+}
 // 0: the processor does not say; x86-64 never does.
 std::int64_t processor_ticks_per_second();
 

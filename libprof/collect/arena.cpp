@@ -31,6 +31,9 @@ constexpr std::size_t launch_count = 1 << 15;
 constexpr std::uint32_t call_slots_per_slot = 4;
 constexpr std::size_t most_call_slot_bytes = 1 << 16;
 
+// MADV_POPULATE_WRITE of Linux 5.14, which older headers lack.
+constexpr int populate_for_writing = 23;
+
 constexpr std::size_t round_up(std::size_t size) { return (size + page - 1) / page * page; }
 
 }  // namespace
@@ -194,6 +197,22 @@ std::optional<std::uint32_t> Arena::lend_calls(Writer writer) {
 void Arena::give_back_calls(std::uint32_t index) {
   slot_headers_[index].state.store(SlotState::free, std::memory_order_release);
   push(header_->free_call_slots, index);
+}
+
+// They are lent in the order of their numbers until some come back, which are lent again first.
+void Arena::prepare_calls(std::uint32_t ahead) {
+  const auto was_lent = [&](std::uint32_t number) {
+    const SlotHeader& slot_header = slot_headers_[slot_count() + number];
+    return slot_header.used.load(std::memory_order_relaxed) != 0 ||
+           slot_header.state.load(std::memory_order_relaxed) != SlotState::free;
+  };
+  std::uint32_t unused = 0;
+  for (std::uint32_t at = prepared_; at > 0 && unused < ahead && !was_lent(at - 1); --at) ++unused;
+  const std::uint32_t more = std::min(ahead - unused, header_->call_slot_count - prepared_);
+  if (more == 0) return;
+  // Older kernels refuse: then pages are made as they are written to.
+  madvise(slot(slot_count() + prepared_), more * call_slot_size(), populate_for_writing);
+  prepared_ += more;
 }
 
 std::uint32_t Arena::completed(const std::byte* slot_bytes) {

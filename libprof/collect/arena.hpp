@@ -54,7 +54,8 @@ struct Writer {
   std::uint32_t thread;
 };
 
-struct SlotHeader {
+// A line of the cache of its own: a thread writes to its slot's header with each record.
+struct alignas(64) SlotHeader {
   std::atomic<SlotState> state;
   std::atomic<std::uint32_t> generation;  // counts up each time the slot is lent
   std::atomic<std::uint32_t> next;        // free list
@@ -137,7 +138,7 @@ static_assert(sizeof(ArenaHeader) <= wire::ledger_offset);
 
 inline constexpr std::uint64_t arena_magic = 0x616e657261707067;  // "gpparena"
 // Changes with the layout: salvage of another version reads nothing.
-inline constexpr std::uint32_t arena_version = 4;
+inline constexpr std::uint32_t arena_version = 5;
 
 class Arena {
  public:
@@ -170,6 +171,9 @@ class Arena {
   std::optional<std::uint32_t> lend_calls(Writer writer);
   // All of its records are on the wire.
   void give_back_calls(std::uint32_t slot);
+  // Has the system make the memory of the next `ahead` slots that lend_calls() has not lent yet, so
+  // that the threads that write to them need not wait for it. One thread.
+  void prepare_calls(std::uint32_t ahead);
 
   // Slots for CUPTI.
   std::uint32_t slot_count() const { return header_->slot_count; }
@@ -223,6 +227,7 @@ class Arena {
   ArenaHeader* header_ = nullptr;
   SlotHeader* slot_headers_ = nullptr;
   std::uint64_t last_turn_ = 0;
+  std::uint32_t prepared_ = 0;  // slots of calls whose memory was touched
 };
 
 }  // namespace gpuprof::collect

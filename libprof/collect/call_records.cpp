@@ -142,8 +142,8 @@ template <class Record>
 void CallRecords::add(ThreadSlots::Thread& thread, const Record& record) {
   static_assert(sizeof record % 8 == 0);
   if (!slots_.make_room(thread, sizeof record)) return slots_.count_lost(record.kind);
-  std::memcpy(slots_.slot(thread) + thread.used, &record, sizeof record);
-  slots_.written(thread, sizeof record);
+  std::memcpy(thread.end(), &record, sizeof record);
+  thread.written(sizeof record);
 }
 
 }  // namespace gpuprof::collect

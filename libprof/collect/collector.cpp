@@ -361,6 +361,7 @@ void Collector::thread_main() {
     const Costs::Scope timed(buffers_.costs(), wire::Count::background_flush,
                              Costs::Scope::Clock::processor);
     buffers_.correct_clock();
+    buffers_.slots().prepare();
     look_for_second_clients();
     if (const auto metrics = metrics_.use()) metrics->watch();
     wait_ms =

@@ -49,9 +49,8 @@ std::int64_t Costs::of_program() const {
 // Steps of random length, because callbacks follow one another in a pattern.
 std::int64_t Costs::take_turn(Turn& turn) {
   const bool first = turn.random == 0;
-  const std::int64_t time = now();
   // An xorshift generator, which must not be 0.
-  if (first) turn.random = static_cast<std::uint32_t>(time) | 1;
+  if (first) turn.random = static_cast<std::uint32_t>(now()) | 1;
   turn.random ^= turn.random << 13;
   turn.random ^= turn.random >> 17;
   turn.random ^= turn.random << 5;

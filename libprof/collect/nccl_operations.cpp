@@ -176,8 +176,8 @@ bool NcclOperations::add(ThreadSlots::Thread& thread, const T& entry) {
     lost_.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
-  std::memcpy(slots_.slot(thread) + thread.used, &entry, sizeof entry);
-  slots_.written(thread, sizeof entry);
+  std::memcpy(thread.end(), &entry, sizeof entry);
+  thread.written(sizeof entry);
   return true;
 }
 

@@ -118,7 +118,8 @@ template <class F>
 auto with_event(const nvtxEventAttributes_t* event, F&& f) {
   if (!event) return f(NvtxEvent());
   return with_message(*event, [&](const char* message) {
-    return f(NvtxEvent{message, event, payloads_of(*event)});
+    const bool kept = event->messageType == NVTX_MESSAGE_TYPE_REGISTERED;
+    return f(NvtxEvent{message, kept, event, payloads_of(*event)});
   });
 }
 

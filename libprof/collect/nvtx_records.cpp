@@ -83,6 +83,26 @@ struct NvtxRecords::Thread {
   std::array<Open, most_ranges> open{};
   std::array<Text, known_texts> texts{};
 
+  static constexpr BytesAt not_there = no_bytes - 1;
+
+  // Where the slot, the thread's one of this turn, has a text; no_bytes for none.
+  BytesAt find(const std::byte* slot, std::uint32_t turn, const char* text, bool kept) const {
+    if (!text) return no_bytes;
+    const Text& known = texts[place_of(text)];
+    const bool same = known.pointer == text && known.turn == turn &&
+                      (kept || is_same(text, reinterpret_cast<const char*>(slot + known.place) +
+                                                 sizeof(BytesEntry)));
+    return same ? known.place : not_there;
+  }
+  static bool is_same(const char* text, const char* there) {
+    // Most texts are too short for strcmp to pay.
+    for (int i = 0; i < 16; ++i) {
+      if (text[i] != there[i]) return false;
+      if (text[i] == 0) return true;
+    }
+    return std::strcmp(text + 16, there + 16) == 0;
+  }
+
   // The innermost range of a domain; null: it has none.
   Open* innermost(const NvtxDomain& domain) {
     for (std::uint32_t at = depth; at > 0; --at) {
@@ -114,17 +134,13 @@ class NvtxRecords::Entries {
     place[sizeof entry + length] = std::byte{0};
     return where;
   }
-  // A text of the program, which may be in the slot already.
-  BytesAt text(Thread& thread, std::uint32_t turn, const char* text) {
-    if (!text) return no_bytes;
-    Thread::Text& known = thread.texts[place_of(text)];
-    if (known.pointer == text && known.turn == turn &&
-        std::strcmp(text,
-                    reinterpret_cast<const char*>(slot_ + known.place) + sizeof(BytesEntry)) == 0) {
-      return known.place;
-    }
-    known = {text, turn, add_bytes(text, strnlen(text, most_text), 0)};
-    return known.place;
+  // A text, which may be in the slot already. `kept`: it is one that never changes.
+  BytesAt text(Thread& thread, std::uint32_t turn, const char* text, bool kept) {
+    const BytesAt there = thread.find(slot_, turn, text, kept);
+    if (there != Thread::not_there) return there;
+    const BytesAt place = add_bytes(text, strnlen(text, most_text), 0);
+    thread.texts[place_of(text)] = {text, turn, place};
+    return place;
   }
 
   bool fit() const { return fit_; }
@@ -173,26 +189,45 @@ std::uint32_t NvtxRecords::new_id() { return next_id(thread_); }
 template <class Compose>
 bool NvtxRecords::write_entries(ThreadSlots::Thread& slot, Thread& thread, Compose&& compose) {
   // In the rest of the slot, or else in a new one.
-  for (const std::size_t least : {sizeof(MarkerEntry), slots_.slot_size()}) {
+  for (std::size_t least = sizeof(MarkerEntry);; least = slots_.slot_size()) {
     if (!slots_.make_room(slot, least)) return false;
-    Entries entries(slots_.slot(slot), slot.used, slots_.slot_size());
+    Entries entries(slot.bytes, slot.used, slots_.slot_size());
     compose(entries, thread, slot.turn);
-    if (entries.fit()) {
-      slots_.written(slot, entries.size());
+    if (entries.fit()) [[likely]] {
+      slot.written(entries.size());
       return true;
     }
+    if (least == slots_.slot_size()) return false;
   }
-  return false;
+}
+
+// The way of nearly all markers.
+inline bool NvtxRecords::write_known(ThreadSlots::Thread& slot, const Thread& thread,
+                                     MarkerEntry& marker, const NvtxDomain& domain,
+                                     const NvtxEvent& event) const {
+  if (!slot.has_slot || sizeof marker > slots_.slot_size() - slot.used) return false;
+  marker.name = thread.find(slot.bytes, slot.turn, event.message, event.message_is_kept);
+  if (!domain.name.empty()) {
+    marker.domain = thread.find(slot.bytes, slot.turn, domain.name.c_str(), true);
+  }
+  if (marker.name == Thread::not_there || marker.domain == Thread::not_there) return false;
+  std::memcpy(slot.end(), &marker, sizeof marker);
+  slot.written(sizeof marker);
+  return true;
 }
 
 bool NvtxRecords::write(ThreadSlots::Thread& slot, Thread& thread, MarkerEntry marker,
                         const NvtxDomain& domain, const NvtxEvent& event) {
   const bool has_data = collect::has_data(event.attributes);
+  if (!has_data && event.payloads.empty() && write_known(slot, thread, marker, domain, event))
+      [[likely]] {
+    return true;
+  }
   const bool written =
       write_entries(slot, thread, [&](Entries& entries, Thread& texts, std::uint32_t turn) {
-        marker.name = entries.text(texts, turn, event.message);
+        marker.name = entries.text(texts, turn, event.message, event.message_is_kept);
         marker.domain =
-            domain.name.empty() ? no_bytes : entries.text(texts, turn, domain.name.c_str());
+            domain.name.empty() ? no_bytes : entries.text(texts, turn, domain.name.c_str(), true);
         entries.add(marker);
         if (!has_data && event.payloads.empty()) return;
         MarkerDataEntry data{.entry = Entry::marker_data,
@@ -283,8 +318,9 @@ int NvtxRecords::pop(const NvtxDomain& domain, std::span<const nvtxPayloadData_t
   }
   if (!innermost) return NVTX_NO_PUSH_POP_TRACKING;
   const Thread::Open open = *innermost;
-  std::copy(innermost + 1, thread.open.data() + thread.depth, innermost);
   --thread.depth;
+  Thread::Open* const last = thread.open.data() + thread.depth;
+  if (innermost != last) std::copy(innermost + 1, last + 1, innermost);
   if (open.id != 0 && records(domain)) {
     write(slot, thread,
           {Entry::marker, CUPTI_ACTIVITY_FLAG_MARKER_END, of_thread, open.id, slots_.now(),
@@ -340,7 +376,7 @@ void NvtxRecords::name(CUpti_ActivityObjectKind kind, const CUpti_ActivityObject
   ThreadSlots::Thread& slot = slots_.here();
   const bool written =
       write_entries(slot, here(slot), [&](Entries& entries, Thread& texts, std::uint32_t turn) {
-        entry.name = entries.text(texts, turn, name);
+        entry.name = entries.text(texts, turn, name, false);
         entries.add(entry);
       });
   if (!written) slots_.count_lost(CUPTI_ACTIVITY_KIND_NAME);

@@ -26,6 +26,7 @@ namespace gpuprof::collect {
 // What a program says about a mark or range.
 struct NvtxEvent {
   const char* message = nullptr;                      // null: nothing
+  bool message_is_kept = false;                       // NvtxObjects has it, so it never changes
   const nvtxEventAttributes_t* attributes = nullptr;  // color, category, payload; null: none
   std::span<const nvtxPayloadData_t> payloads = {};   // with layouts
 };
@@ -83,6 +84,9 @@ class NvtxRecords {
   // Writes a record, with the data of the event. false: there was no room; it is lost, and counted.
   bool write(ThreadSlots::Thread& slot, Thread& thread, MarkerEntry marker,
              const NvtxDomain& domain, const NvtxEvent& event);
+  // Writes one without data, whose texts are in the slot. false: it is not such a one.
+  bool write_known(ThreadSlots::Thread& slot, const Thread& thread, MarkerEntry& marker,
+                   const NvtxDomain& domain, const NvtxEvent& event) const;
   template <class Compose>
   bool write_entries(ThreadSlots::Thread& slot, Thread& thread, Compose&& compose);
 

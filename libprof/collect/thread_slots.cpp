@@ -35,6 +35,7 @@ void ThreadSlots::begin(CheckedApi& cupti, bool system_thread_ids) {
   system_thread_ids_ = system_thread_ids;
   process_ = static_cast<std::uint32_t>(getpid());
   timestamp_ = is_system_clock(cupti) ? nullptr : cupti.cuptiGetTimestamp;
+  slot_size_ = arena_.call_slot_size();
   costs_.begin();
   clock_.begin();
   // Without it, slots of ended threads stay in use until the trace ends.
@@ -42,47 +43,37 @@ void ThreadSlots::begin(CheckedApi& cupti, bool system_thread_ids) {
   trace_.store(++traces, std::memory_order_release);
 }
 
-std::uint64_t ThreadSlots::now() const {
+std::uint64_t ThreadSlots::cuptis_now() const {
   std::uint64_t there = 0;
-  if (!timestamp_ || timestamp_(&there) != CUPTI_SUCCESS) return clock_.now();
-  return there;
+  return timestamp_(&there) == CUPTI_SUCCESS ? there : clock_.now();
 }
 
-ThreadSlots::Thread& ThreadSlots::here() {
-  Thread& thread = thread_;
-  const std::uint64_t trace = this->trace();
-  if (thread.trace == trace) return thread;
+void ThreadSlots::begin_thread(Thread& thread) const {
   // The slots of an earlier trace were given back.
   thread.has_slot = false;
-  thread.trace = trace;
+  thread.trace = trace();
   const auto number = static_cast<std::uint64_t>(syscall(SYS_gettid));
   thread.is_first = number == process_;
   thread.stack_of = 0;
   thread.launched = thread.nccl = {};
   thread.id = static_cast<std::uint32_t>(system_thread_ids_ ? number : pthread_self());
-  return thread;
 }
 
-bool ThreadSlots::make_room(Thread& thread, std::size_t size) {
-  if (size > arena_.call_slot_size()) return false;
-  if (thread.has_slot && thread.used + size > arena_.call_slot_size()) {
-    arena_.slot_header(thread.slot).state.store(SlotState::calls_done, std::memory_order_release);
+bool ThreadSlots::next_slot(Thread& thread, std::size_t size) {
+  if (size > slot_size_) return false;
+  if (thread.has_slot) {
+    thread.header->state.store(SlotState::calls_done, std::memory_order_release);
     thread.has_slot = false;
   }
-  if (thread.has_slot) return true;
   const auto slot = arena_.lend_calls({.process = process_, .thread = thread.id});
   if (!slot) return false;
-  thread.slot = *slot;
+  thread.bytes = arena_.slot(*slot);
+  thread.header = &arena_.slot_header(*slot);
   thread.used = 0;
   ++thread.turn;
   thread.has_slot = true;
   if (has_key_) pthread_setspecific(key_, this);
   return true;
-}
-
-void ThreadSlots::written(Thread& thread, std::size_t size) {
-  thread.used += static_cast<std::uint32_t>(size);
-  arena_.slot_header(thread.slot).used.store(thread.used, std::memory_order_release);
 }
 
 void ThreadSlots::leave_out_this_thread() { thread_.left_out = true; }
@@ -96,8 +87,7 @@ void ThreadSlots::thread_ends(void* slots) noexcept {
   const std::lock_guard lock(self.leaving_);
   if (!has_slot()) return;
   thread_.has_slot = false;
-  self.arena_.slot_header(thread_.slot)
-      .state.store(SlotState::calls_done, std::memory_order_release);
+  thread_.header->state.store(SlotState::calls_done, std::memory_order_release);
 }
 
 }  // namespace gpuprof::collect

@@ -39,12 +39,21 @@ class ThreadSlots {
     std::uint32_t stack_of = 0;  // correlation id: LaunchStacks' last
     Launched launched;           // last
     Launched nccl;               // the kernel of the operations that NCCL reports
-    std::uint32_t slot = 0;
+    std::byte* bytes = nullptr;  // of the slot
+    SlotHeader* header = nullptr;
     std::uint32_t used = 0;  // bytes of the slot
     std::uint32_t turn = 0;  // counts the thread's slots
     Costs::Turn timed;
     OpenCalls calls;
     void* nvtx = nullptr;  // NvtxRecords' state of the thread, which is found faster here
+
+    // Where the next record goes, once make_room() has made room for it.
+    std::byte* end() const { return bytes + used; }
+    // The bytes written there are records now.
+    void written(std::size_t size) {
+      used += static_cast<std::uint32_t>(size);
+      header->used.store(used, std::memory_order_release);
+    }
   };
 
   explicit ThreadSlots(Arena& arena) : arena_(arena), costs_(arena) {}
@@ -64,40 +73,55 @@ class ThreadSlots {
   std::uint64_t trace() const { return trace_.load(std::memory_order_acquire); }
   std::uint32_t process() const { return process_; }
   // On CUPTI's clock, in ns.
-  std::uint64_t now() const;
+  std::uint64_t now() const { return timestamp_ ? cuptis_now() : clock_.now(); }
   // Compares the clock by ticks, which now() uses, with the system's; call a few times a second on
   // one thread.
   void correct_clock() { clock_.correct(); }
 
   // The state of the calling thread.
-  Thread& here();
-  // Makes room for `size` bytes at slot(thread) + thread.used, in another slot if necessary. false:
+  Thread& here() {
+    Thread& thread = thread_;
+    if (thread.trace != trace()) [[unlikely]]
+      begin_thread(thread);
+    return thread;
+  }
+  // Makes room for `size` bytes at thread.end(), in another slot if necessary. false:
   // there is no slot.
-  bool make_room(Thread& thread, std::size_t size);
-  // The bytes written there are records now.
-  void written(Thread& thread, std::size_t size);
-  std::size_t slot_size() const { return arena_.call_slot_size(); }
-  std::byte* slot(const Thread& thread) const { return arena_.slot(thread.slot); }
+  bool make_room(Thread& thread, std::size_t size) {
+    return (thread.has_slot && size <= slot_size_ - thread.used) || next_slot(thread, size);
+  }
+  std::size_t slot_size() const { return slot_size_; }
+  // Has memory made for slots that threads will need soon. One thread, not the application's.
+  void prepare() { arena_.prepare_calls(slots_ahead); }
   // A record for which there was no room.
   void count_lost(std::uint32_t kind) {
     arena_.ledger().discarded[kind].fetch_add(1, std::memory_order_relaxed);
   }
 
  private:
+  // A megabyte: several times what a busy program fills between two flushes.
+  static constexpr std::uint32_t slots_ahead = 16;
+
+  void begin_thread(Thread& thread) const;
+  bool next_slot(Thread& thread, std::size_t size);
+  std::uint64_t cuptis_now() const;
   static void thread_ends(void* slots) noexcept;
 
-  static thread_local Thread thread_;
+  static constinit thread_local Thread thread_;
+
+  // What each record needs.
+  std::atomic<std::uint64_t> trace_{0};
+  std::size_t slot_size_ = 0;
+  decltype(&::cuptiGetTimestamp) timestamp_ = nullptr;  // null: CUPTI's clock is the system's
+  std::uint32_t process_ = 0;
+  bool system_thread_ids_ = true;
+  bool has_key_ = false;
+  TickClock clock_;
 
   Arena& arena_;
   Costs costs_;
-  bool system_thread_ids_ = true;
-  std::uint32_t process_ = 0;
-  TickClock clock_;
-  decltype(&::cuptiGetTimestamp) timestamp_ = nullptr;  // null: CUPTI's clock is the system's
-  pthread_key_t key_{};                                 // its destructor runs when a thread ends
-  bool has_key_ = false;
-  std::mutex leaving_;  // held while a trace begins, and while a thread ends
-  std::atomic<std::uint64_t> trace_{0};
+  pthread_key_t key_{};  // its destructor runs when a thread ends
+  std::mutex leaving_;   // held while a trace begins, and while a thread ends
 };
 
 }  // namespace gpuprof::collect

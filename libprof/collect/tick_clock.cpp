@@ -24,8 +24,6 @@ constexpr std::int64_t most_error = 1'000'000, much_error = 1000;
 constexpr int most_wrong = 3;
 // A tick of more ns is too long for a clock.
 constexpr double longest_tick = 128;
-// ns. A line goes on for this long after it was last corrected.
-constexpr std::int64_t longest_line = 800'000'000;
 
 std::uint64_t time_of_day() { return static_cast<std::uint64_t>(clock_ns(CLOCK_REALTIME)); }
 std::uint64_t ticks() { return static_cast<std::uint64_t>(processor_ticks()); }
@@ -123,29 +121,6 @@ void TickClock::set(const Line& line) {
   version_.store(version, std::memory_order_release);
 }
 
-std::uint64_t TickClock::at(std::uint64_t ticks) const {
-  const std::uint32_t version = version_.load(std::memory_order_acquire);
-  const SharedLine& line = lines_[version % 2];
-  const auto rate = static_cast<std::int64_t>(line.rate.load(std::memory_order_acquire));
-  if (rate == 0) return 0;
-  const std::uint64_t from = line.from.load(std::memory_order_acquire);
-  const auto elapsed =
-      static_cast<std::int64_t>(ticks - line.origin.load(std::memory_order_acquire));
-  // A thread that was interrupted for long may have read half of a newer line.
-  const bool whole = version_.load(std::memory_order_relaxed) == version;
-  std::int64_t product = 0;
-  if (!whole || __builtin_mul_overflow(elapsed, rate, &product)) return 0;
-  const std::int64_t passed = product >> 32;
-  if (passed >= longest_line || passed <= -longest_line) return 0;
-  return from + static_cast<std::uint64_t>(passed);
-}
-
-std::uint64_t TickClock::now() const {
-  // Without a line, reading the ticks would cost time for nothing.
-  const SharedLine& line = lines_[version_.load(std::memory_order_relaxed) % 2];
-  const bool known = line.rate.load(std::memory_order_relaxed) != 0;
-  const std::uint64_t time = known ? at(ticks()) : 0;
-  return time != 0 ? time : time_of_day();
-}
+std::uint64_t TickClock::system_now() { return time_of_day(); }
 
 }  // namespace gpuprof::collect

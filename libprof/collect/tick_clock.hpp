@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "libprof/base/clock.hpp"
+
 namespace gpuprof::collect {
 
 class TickClock {
@@ -28,9 +30,15 @@ class TickClock {
   void correct(const Reading& reading);
 
   // CLOCK_REALTIME in ns. Any thread.
-  std::uint64_t now() const;
+  std::uint64_t now() const {
+    const std::uint64_t time =
+        by_line([] { return static_cast<std::uint64_t>(processor_ticks()); });
+    return time != 0 ? time : system_now();
+  }
   // The time at which the counter stood there; 0: the line does not say.
-  std::uint64_t at(std::uint64_t ticks) const;
+  std::uint64_t at(std::uint64_t ticks) const {
+    return by_line([ticks] { return ticks; });
+  }
 
  private:
   // time = from + (ticks - origin) * rate / 2^32
@@ -40,6 +48,30 @@ class TickClock {
     std::uint64_t rate = 0;  // below 2^39; 0: there is no line
   };
 
+  // ns. A line goes on for this long after it was last corrected.
+  static constexpr std::int64_t longest_line = 800'000'000;
+
+  // Without a line, the ticks are not read: that would take time for nothing.
+  template <class Ticks>
+  std::uint64_t by_line(Ticks&& ticks) const {
+    const std::uint32_t version = version_.load(std::memory_order_acquire);
+    const SharedLine& line = lines_[version % 2];
+    const auto rate = static_cast<std::int64_t>(line.rate.load(std::memory_order_acquire));
+    if (rate == 0) return 0;
+    const std::uint64_t from = line.from.load(std::memory_order_acquire);
+    const std::uint64_t origin = line.origin.load(std::memory_order_acquire);
+    // A thread that was interrupted for long may have read half of a newer line.
+    if (version_.load(std::memory_order_relaxed) != version) return 0;
+    std::int64_t product = 0;
+    if (__builtin_mul_overflow(static_cast<std::int64_t>(ticks() - origin), rate, &product)) {
+      return 0;
+    }
+    const std::int64_t passed = product >> 32;
+    if (passed >= longest_line || passed <= -longest_line) return 0;
+    return from + static_cast<std::uint64_t>(passed);
+  }
+
+  static std::uint64_t system_now();
   void start_over(const Reading& reading);
   static std::uint64_t as_rate(double rate);
   void set(const Line& line);
@@ -48,7 +80,8 @@ class TickClock {
     std::atomic<std::uint64_t> origin{0}, from{0}, rate{0};
   };
 
-  std::atomic<std::uint32_t> version_{0};  // counts the lines; the last one is at its remainder
+  // Counts the lines; the last one is at its remainder. In one line of the cache with that.
+  alignas(64) std::atomic<std::uint32_t> version_{0};
   std::array<SharedLine, 2> lines_;
 
   // Of correct().

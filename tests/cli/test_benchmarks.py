@@ -160,6 +160,20 @@ class Benchmarks(unittest.TestCase):
                           if unit == "ns per launch"},
                          {"none": 2, "bare": 2, "gpuprof": 2, "other": 2})  # fmt: skip
 
+    def test_bench_nvtx(self):
+        program = self.folder / "pairs"
+        target = BUILD / "tests" / "fake" / "nvtx"
+        program.write_text(f"#!/bin/sh\n{target} only 1\necho $1 2.5\n", encoding="utf-8")
+        program.chmod(0o755)
+        cupti = BUILD / "tests" / "fake" / "libcupti.so.13"
+        said, figures = self.bench(
+            "bench_nvtx", "--program", program, "--threads", 3, "--cupti", cupti, "--against", BUILD,
+            rounds=2)  # fmt: skip
+        self.assertRegex(
+            said, r"(?m)^gpuprof, 3 threads +3\.0 \(3\.0 to 3\.0\) +2\.5 \(2\.5 to 2\.5\)$"
+        )
+        self.assertIn(("other, 3 threads, later", "ns per pair"), figures)
+
     def test_bench_cost(self):
         program = self.folder / "launches"
         target = BUILD / "tests" / "fake" / "hello"

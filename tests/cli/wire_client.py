@@ -113,7 +113,7 @@ def arena(slot_size=4096, entries=1, text_size=4096, slot=b"", state=1):
         size += (length + page - 1) // page * page
         return begin
 
-    headers = region(24)
+    headers = region(64)
     entries_at, text_at = region(32 * entries), region(text_size)
     names_at, names_text_at, launches_at = region(32), region(page), region(8)
     slots_at = region(slot_size)
@@ -123,7 +123,7 @@ def arena(slot_size=4096, entries=1, text_size=4096, slot=b"", state=1):
         content,
         0,
         0x616E657261707067,
-        4,
+        5,
         1,
         slot_size,
         slots_at,

@@ -1,6 +1,11 @@
 """Checks of what is traced: kernels, copies, calls, graphs, streams, NVTX, threads."""
 
-from check import Profile, check, each, run
+import os
+import pathlib
+import shutil
+import struct
+
+from check import ROOT, Profile, Skipped, check, each, run
 
 FLOAT = 4
 SMALL_COPY = 64 * 1024  # bytes: streams, graph
@@ -209,17 +214,17 @@ def unified_memory(c):
 @check
 def nvtx_pairs(c):
     """What a push and a pop cost, in ns of each thread; the numbers are reported, not judged."""
-    pairs = 20000
+    pairs, rounds = 4000, 5
     for threads in (1, 8):
-        command = [c.example("nvtx_pairs"), str(threads), str(pairs)]
+        command = [c.example("nvtx_pairs"), str(threads), str(pairs), str(rounds)]
         database = c.gpuprof(command, stdout=False)
         c.sound(database)
         c.equal(
             database.counts("SELECT name, kind, count(*) FROM nvtx_ranges GROUP BY 1, 2"),
-            {("first", "push_pop"): threads, ("pair", "push_pop"): threads * pairs},
+            {("first", "push_pop"): threads, ("pair", "push_pop"): threads * pairs * rounds},
             "ranges",
         )
-        c.seen[f"ns per pair, {threads} threads"] = {
+        c.seen[f"ns per pair, {threads} threads: at first, later"] = {
             "without gpuprof": c.plain(command).stdout.decode().strip(),
             "with it": database.outcome.stdout.decode().strip(),
         }
@@ -328,6 +333,74 @@ def profiler_api(c):
     database = c.gpuprof([c.example("profiler_api")])
     # On from the start: the first cudaProfilerStop ends it.
     c.kernels(database, {"inside_part": 7, "outside_part": 3})
+
+
+@check
+def calls_both_ways(c):
+    """Calls by the collector's callbacks and by CUPTI's activity kinds, in the same run, row for row.
+
+    Each call of one way must be one of the other. Their times are taken at slightly different moments, between
+    which a thread may be interrupted, or flush after a wait: so 95 of 100 starts and ends must be within 1 us."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        raise Skipped("no C compiler")
+    installed = c.options.gpuprof.parents[1] / "lib/gpuprof/libcupti.so.13"
+    cupti = pathlib.Path(os.environ.get("GPUPROF_CUPTI", installed)).resolve()
+    library = c.folder / "libbothways.so"
+    built = run([compiler, "-shared", "-fPIC", ROOT / "tests/gpu/both_ways.c", "-o", library, cupti,
+                 f"-Wl,-rpath,{cupti.parent},--disable-new-dtags", "-ldl"])  # fmt: skip
+    c.equal((built.code, built.stderr), (0, ""), "building tests/gpu/both_ways.c")
+    for example, *arguments in (
+        ["launch_mix", "0", "100", "0", "20000"],
+        ["streams"],
+        ["graph"],
+        ["nvtx_threads", "8", "200"],
+    ):
+        records = c.folder / f"{example}.calls"
+        command = ["env", f"BOTH_WAYS={records}", c.example(example), *arguments]
+        database = c.gpuprof(command, "--cupti", library, stdout=False)
+        c.sound(database)
+        left_out = set(
+            database.one("SELECT value FROM RUN WHERE key = 'calls_left_out'").split(",")
+        )
+        left_out.add("cuKernelGetName")
+        names = database.counts("SELECT domain, cbid, name FROM API_NAME")
+        ours = {}
+        for domain in ("driver", "runtime"):
+            for correlation, number, thread, result, start, end in database.rows(
+                "SELECT correlationId, cbid, threadId, returnValue, start, [end] "
+                f"FROM CUPTI_ACTIVITY_KIND_{domain.upper()}"
+            ):
+                ours[domain, correlation] = (number, thread, result), start, end
+        threads = {what[1] for what, _, _ in ours.values()}  # the collector has others
+        by_kinds = {}
+        for kind, number, start, end, _, thread, correlation, result in struct.iter_unpack(
+            "=IIQQIIII", records.read_bytes()
+        ):
+            domain = "driver" if kind == 4 else "runtime"
+            name = names.get((domain, number), "").split("_")[0]
+            if name not in left_out and thread in threads:
+                by_kinds[domain, correlation] = (number, thread, result), start, end
+        differ = [
+            (call, ours.get(call), by_kinds.get(call))
+            for call in sorted(ours.keys() | by_kinds.keys())
+            if ours.get(call, [None])[0] != by_kinds.get(call, [None])[0]
+        ]
+        c.equal(differ[:5], [], f"{len(differ)} of {len(ours)} calls of {example} differ")
+        for text, column in (("starts", 1), ("ends", 2)):
+            away = sorted(
+                abs(it[column] - by_kinds[call][column])
+                for call, it in ours.items()
+                if call in by_kinds
+            )
+            at = [away[min(int(len(away) * share), len(away) - 1)] for share in (0.5, 0.95, 1)]
+            c.seen[f"{example}: {text}, ns between the two ways: median, 95 %, most"] = at
+            c.expect(at[1] <= 1000, f"{example}: {text} are {at[1]} ns apart")
+        early = database.one(
+            "SELECT count(*) FROM kernels AS k JOIN api_calls AS c ON c.correlation_id = k.correlation_id "
+            "AND c.process_id = k.process_id WHERE k.start < c.start"
+        )
+        c.equal(early, 0, f"kernels of {example} before their calls")
 
 
 @check

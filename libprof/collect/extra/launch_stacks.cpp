@@ -91,8 +91,8 @@ void LaunchStacks::write(ThreadSlots::Thread& thread, const T& entry) {
     lost_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  std::memcpy(slots_.slot(thread) + thread.used, &entry, sizeof entry);
-  slots_.written(thread, sizeof entry);
+  std::memcpy(thread.end(), &entry, sizeof entry);
+  thread.written(sizeof entry);
 }
 
 bool LaunchStacks::describe(ThreadSlots::Thread& thread, std::uint32_t stack) {
@@ -113,8 +113,8 @@ bool LaunchStacks::describe(ThreadSlots::Thread& thread, std::uint32_t stack) {
     stacks_.give_back(stack);
     return false;
   }
-  std::memcpy(slots_.slot(thread) + thread.used, &entry, size);
-  slots_.written(thread, size);
+  std::memcpy(thread.end(), &entry, size);
+  thread.written(size);
   return true;
 }
 
@@ -135,12 +135,12 @@ bool LaunchStacks::write_frame(ThreadSlots::Thread& thread, std::uint32_t number
       size_of_bytes_entry(file.size()) + size_of_bytes_entry(function.size());
   if (!slots_.make_room(thread, of_texts + sizeof(StackFrameEntry))) return false;
   StackFrameEntry entry{Entry::stack_frame, 0, number, frame.line, thread.used, 0, 0};
-  EntryWriter writer(slots_.slot(thread) + thread.used);
+  EntryWriter writer(thread.end());
   writer.add_text(file);
   entry.function = thread.used + static_cast<BytesAt>(writer.size());
   writer.add_text(function);
   writer.add(&entry, sizeof entry);
-  slots_.written(thread, writer.size());
+  thread.written(writer.size());
   return true;
 }
 
