@@ -4,7 +4,10 @@
 //
 // Loaded through CUDA_INJECTION64_PATH. BARE_CUPTI names the libcupti. BARE_LEAVE_OUT=queries
 // leaves out the calls that gpuprof leaves out by default; BARE_GROUP=gpu has no other kinds than
-// those of that group, and what is always on.
+// those of that group, and what is always on. BARE_RECORDS=full has only kernels, copies and sets,
+// and BARE_RECORDS=user these with CUPTI's user-defined records of the fields below; both print at
+// the end how many bytes there were.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,6 +27,7 @@ gpuprof::cupti::Api cupti;
 CUpti_SubscriberHandle subscriber;
 std::mutex pool_mutex;
 std::vector<std::uint8_t*> pool;
+std::atomic<std::size_t> bytes{0};
 
 void CUPTIAPI requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
   const std::lock_guard lock(pool_mutex);
@@ -37,7 +41,9 @@ void CUPTIAPI requested(std::uint8_t** buffer, std::size_t* size, std::size_t* m
   }
 }
 
-void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t) {
+void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
+                        std::size_t used) {
+  bytes += used;
   const std::lock_guard lock(pool_mutex);
   pool.push_back(buffer);
 }
@@ -78,14 +84,100 @@ void leave_out_queries() {
             cupti.cuptiActivityEnableDriverApi);
 }
 
+// --- user-defined records
+
+void CUPTIAPI requested_v2(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records,
+                           CUpti_BufferCallbackRequestInfo*) {
+  requested(buffer, size, max_records);
+}
+
+void CUPTIAPI completed_v2(std::uint8_t* buffer, std::size_t size, std::size_t used,
+                           CUpti_BufferCallbackCompleteInfo*) {
+  completed(nullptr, 0, buffer, size, used);
+}
+
+// Calls a function that older versions lack. false: it failed, which is printed.
+template <class F, class... Arguments>
+bool call(const char* name, Arguments... arguments) {
+  const auto function = reinterpret_cast<F>(cupti.symbol(name));
+  const CUptiResult result = function ? function(arguments...) : CUPTI_ERROR_NOT_SUPPORTED;
+  const char* text = "";
+  if (result != CUPTI_SUCCESS) {
+    cupti.cuptiGetResultString(result, &text);
+    std::fprintf(stderr, "bare collector: %s: %d %s\n", name, static_cast<int>(result), text);
+  }
+  return result == CUPTI_SUCCESS;
+}
+#define CALL(function, ...) call<decltype(&function)>(#function, __VA_ARGS__)
+
+bool enable_user_defined(CUpti_ActivityKind kind, std::vector<int> fields) {
+  CUpti_ActivityConfig config{};
+  config.structSize = CUpti_ActivityConfig_STRUCT_SIZE;
+  config.fieldSelection = {sizeof(CUpti_ActivityFieldSelection), fields.size(), fields.data()};
+  return CALL(cuptiActivityEnable_v2, subscriber, kind, &config);
+}
+
+bool collect_user_defined() {
+  CUpti_SubscriberParams params{};
+  params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+  params.subscriberName = "bare collector";
+  std::uint8_t on = 1;
+  std::size_t size = sizeof on;
+  return CALL(cuptiSubscribe_v2, &subscriber, &on_context, nullptr, &params) &&
+         CALL(cuptiActivitySetAttribute_v2, subscriber, CUPTI_ACTIVITY_ATTR_USER_DEFINED_RECORDS,
+              &size, &on) &&
+         CALL(cuptiActivityRegisterCallbacks_v2, subscriber, &requested_v2, &completed_v2) &&
+         enable_user_defined(
+             CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+             {KERNEL_FIELD_KIND, KERNEL_FIELD_START, KERNEL_FIELD_END, KERNEL_FIELD_DEVICE_ID,
+              KERNEL_FIELD_CONTEXT_ID, KERNEL_FIELD_STREAM_ID, KERNEL_FIELD_CORRELATION_ID,
+              KERNEL_FIELD_NAME, KERNEL_FIELD_GRID_X, KERNEL_FIELD_GRID_Y, KERNEL_FIELD_GRID_Z,
+              KERNEL_FIELD_BLOCK_X, KERNEL_FIELD_BLOCK_Y, KERNEL_FIELD_BLOCK_Z,
+              KERNEL_FIELD_DYNAMIC_SHARED_MEMORY, KERNEL_FIELD_GRAPH_NODE_ID}) &&
+         enable_user_defined(
+             CUPTI_ACTIVITY_KIND_MEMCPY,
+             {MEMCPY_FIELD_KIND, MEMCPY_FIELD_COPY_KIND, MEMCPY_FIELD_BYTES, MEMCPY_FIELD_START,
+              MEMCPY_FIELD_END, MEMCPY_FIELD_STREAM_ID, MEMCPY_FIELD_CORRELATION_ID}) &&
+         enable_user_defined(
+             CUPTI_ACTIVITY_KIND_MEMSET,
+             {MEMSET_FIELD_KIND, MEMSET_FIELD_BYTES, MEMSET_FIELD_START, MEMSET_FIELD_END,
+              MEMSET_FIELD_STREAM_ID, MEMSET_FIELD_CORRELATION_ID});
+}
+
+// The same kinds with whole records.
+bool collect_full() {
+  if (!CALL(cuptiSubscribe, &subscriber, &on_context, nullptr)) return false;
+  cupti.cuptiActivityRegisterCallbacks(&requested, &completed);
+  for (const auto kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                          CUPTI_ACTIVITY_KIND_MEMSET}) {
+    if (!CALL(cuptiActivityEnable, kind)) return false;
+  }
+  return true;
+}
+
+void flush() { cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); }
+
+void flush_and_print() {
+  flush();
+  std::fprintf(stderr, "bare collector: %zu bytes of records\n", bytes.load());
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   const char* path = std::getenv("BARE_CUPTI");
   std::string error;
-  if (!path || !gpuprof::cupti::open(path, cupti, error) ||
-      cupti.cuptiSubscribe(&subscriber, &on_context, nullptr) != CUPTI_SUCCESS) {
+  if (!path || !gpuprof::cupti::open(path, cupti, error)) {
     std::fprintf(stderr, "bare collector: BARE_CUPTI must name a libcupti: %s\n", error.c_str());
+    return 1;
+  }
+  if (const char* records = std::getenv("BARE_RECORDS")) {
+    const bool user_defined = std::string_view(records) == "user";
+    if (user_defined ? collect_user_defined() : collect_full()) std::atexit(&flush_and_print);
+    return 1;
+  }
+  if (cupti.cuptiSubscribe(&subscriber, &on_context, nullptr) != CUPTI_SUCCESS) {
+    std::fprintf(stderr, "bare collector: CUPTI refuses another client\n");
     return 1;
   }
   cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
@@ -101,6 +193,6 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
       cupti.cuptiActivityEnableRuntimeApi && cupti.cuptiActivityEnableDriverApi) {
     leave_out_queries();
   }
-  std::atexit([] { cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); });
+  std::atexit(&flush);
   return 1;
 }
