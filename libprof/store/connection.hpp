@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "libprof/store/confined_files.hpp"
 #include "libprof/store/guard.hpp"
@@ -49,6 +51,8 @@ class Statement::Connection {
   std::unique_ptr<ConfinedFiles> files_, attached_files_;
   Guard guard_;
   std::unique_ptr<std::function<bool(int)>> waits_on_;  // see when_locked()
+  // Whether the views of a schema version are harmless; see Database::views_are_harmless().
+  std::optional<std::pair<std::int64_t, bool>> harmless_views_;
   sqlite3* handle_ = nullptr;
 
  private:

@@ -62,9 +62,9 @@ constexpr std::array<Limit, 9> limits{{
 constexpr std::array<std::string_view, 8> pragmas_with_argument{
     "table_info", "table_xinfo", "table_list",  "index_list",
     "index_info", "quick_check", "index_xinfo", "busy_timeout"};
-constexpr std::array<std::string_view, 8> pragmas{"page_count",   "page_size",      "data_version",
-                                                  "user_version", "application_id", "encoding",
-                                                  "journal_mode", "integrity_check"};
+constexpr std::array<std::string_view, 9> pragmas{
+    "page_count",     "page_size", "data_version", "schema_version", "user_version",
+    "application_id", "encoding",  "journal_mode", "integrity_check"};
 
 template <std::size_t N>
 bool is_listed(const std::array<std::string_view, N>& names, std::string_view name) {

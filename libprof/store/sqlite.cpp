@@ -188,7 +188,14 @@ void Database::execute(const std::string& sql) { connection_->execute(sql); }
 // Whether every view of the file only holds records: then functions in a view or a WITH clause are
 // the user's, or harmless.
 bool Database::views_are_harmless() {
-  constexpr int most = 1000;  // each takes some tenths of a millisecond
+  auto& known = connection_->harmless_views_;
+  const std::int64_t version = integer("PRAGMA main.schema_version").value_or(0);
+  if (!known || known->first != version) known = {version, look_into_views()};
+  return known->second;
+}
+
+bool Database::look_into_views() {
+  constexpr int most = 1000;  // each takes some hundredths of a millisecond
   std::vector<std::string> views;
   Statement names(*this, "SELECT name FROM main.sqlite_master WHERE type = 'view' LIMIT ?1");
   names.bind(1, std::int64_t{most});

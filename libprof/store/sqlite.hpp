@@ -210,6 +210,7 @@ class Database {
 
  private:
   bool views_are_harmless();
+  bool look_into_views();
 
   friend class Statement;
   using Connection = Statement::Connection;

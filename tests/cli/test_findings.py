@@ -186,23 +186,35 @@ class Profiles(FindingsTest):
     def test_rules_are_listed_and_described(self):
         listed = gpuprof("findings").stdout
         document = self.findings(self.replayed("vector_add"))
-        for rule in document["rules"]:
-            self.assertRegex(listed, rf"(?m)^{rule['rule']} +\S")
-            page = gpuprof("findings", "--explain", rule["rule"])
-            self.assertEqual(page.returncode, 0)
+        ids = [rule["rule"] for rule in document["rules"]]
+        texts = re.split(r"(?m)\n(?=^\w+: )(?=" + "|".join(ids) + ")",
+                         "\n" + gpuprof("findings", "--explain", "all").stdout)[1:]  # fmt: skip
+        self.assertEqual(texts[3].rstrip(), gpuprof("findings", "--explain", ids[3]).stdout.rstrip())
+        pages = dict(zip(ids, texts, strict=True))
+        for rule, page in pages.items():
+            self.assertRegex(listed, rf"(?m)^{rule} +\S")
+            self.assertTrue(page.startswith(rule + ": "), page)
             for word in ("Counts:", "Saves:", "Confidence:", "Fix:", "https://", "Mistaken:"):
-                self.assertIn(word, page.stdout)
+                self.assertIn(word, page)
         files = {path.stem for path in (SOURCE / "libprof/conclude/findings/rules").glob("*.cpp")}
-        self.assertEqual(files, {rule["rule"] for rule in document["rules"]})
+        self.assertEqual(files, set(ids))
         docs = (SOURCE / "docs/findings.md").read_text(encoding="utf-8")
         self.assertEqual(re.findall(r"(?m)^\| `(\w+)` \| (.*?) \|", docs),
                          re.findall(r"(?m)^(\w+)  +(.*)$", listed))  # fmt: skip
         for rule, share, confidence in re.findall(
             r"(?m)^\| `(\w+)` .* \| (\d+) % \| (\w+) \|$", docs
         ):
-            page = gpuprof("findings", "--explain", rule).stdout
-            self.assertIn(f"\nFinding:    From {share}.00% of the time", page)
-            self.assertIn(f"\nConfidence: {confidence}. ", page)
+            self.assertIn(f"\nFinding:    From {share}.00% of the time", pages[rule])
+            self.assertIn(f"\nConfidence: {confidence}. ", pages[rule])
+
+    def test_a_rule_and_what_it_found(self):
+        path = self.replayed("torch_step")
+        documents = [self.findings(path, "--min", "0", "--explain", rule) for rule in ("all", "short_kernels")]
+        (alone,) = documents[1]["rules"]
+        self.assertIn(alone, documents[0]["rules"])
+        text = gpuprof("findings", path, "--explain", "short_kernels").stdout
+        self.assertTrue(text.endswith("\n\n" + alone["sql"]), text)
+        self.assertIn(text.rstrip(), gpuprof("findings", path, "--explain", "all").stdout)
 
     def test_rules_without_their_records_abstain(self):
         """A file of nvprof has no names of functions and nothing that gpuprof computes."""

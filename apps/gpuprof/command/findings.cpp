@@ -19,17 +19,18 @@ struct FindingsArguments {
 };
 
 std::vector<std::string> rule_names(std::string_view argument) {
-  std::vector<std::string> names;
-  if (argument != "--explain") return names;
+  if (argument != "--explain") return {};
+  std::vector<std::string> names{"all"};
   for (const findings::Rule* rule : findings::rules()) names.emplace_back(rule->id);
   return names;
 }
 
-// Null: no rule was named.
-const findings::Rule* explained_rule(const FindingsArguments& arguments) {
+// Empty: no rule was named.
+std::vector<const findings::Rule*> explained_rules(const FindingsArguments& arguments) {
   const std::string& id = arguments.explained;
-  if (id.empty()) return nullptr;
-  if (const findings::Rule* rule = findings::find_rule(id)) return rule;
+  if (id.empty()) return {};
+  if (id == "all") return {findings::rules().begin(), findings::rules().end()};
+  if (const findings::Rule* rule = findings::find_rule(id)) return {rule};
   const auto near = nearest(id, rule_names("--explain"));
   throw Error("there is no rule " + id,
               near.empty() ? "gpuprof findings lists the rules"
@@ -44,9 +45,13 @@ std::vector<std::string> window_words(const reading::Filter& filter) {
   return words;
 }
 
-int list_rules(const findings::Rule* rule) {
-  std::cout << (rule ? rule_text(*rule) : findings::rules_text());
-  return 0;
+// The pages of rules; with what they found, if a profile was read.
+void print_pages(const std::vector<const findings::Rule*>& rules, const findings::Findings* found) {
+  for (const findings::Rule* rule : rules) {
+    if (rule != rules.front()) std::cout << '\n';
+    std::cout << rule_text(*rule);
+    if (found) std::cout << '\n' << explained_text(*found, *rule);
+  }
 }
 
 int show_findings(FindingsArguments& arguments) {
@@ -60,8 +65,12 @@ int show_findings(FindingsArguments& arguments) {
   const findings::Shown shown{.file = arguments.file,
                               .window = window_words(window),
                               .least_share = arguments.least_share,
-                              .explained = explained_rule(arguments)};
-  if (arguments.file.empty()) return list_rules(shown.explained);
+                              .explained = explained_rules(arguments)};
+  if (arguments.file.empty()) {
+    if (shown.explained.empty()) std::cout << findings::rules_text();
+    print_pages(shown.explained, nullptr);
+    return 0;
+  }
   findings::Findings found;
   return with_profile(
       arguments.file,
@@ -74,9 +83,8 @@ int show_findings(FindingsArguments& arguments) {
           std::cout << findings_json(found, shown);
         } else if (arguments.packet) {
           std::cout << findings_packet(found, shown);
-        } else if (shown.explained) {
-          std::cout << rule_text(*shown.explained) << '\n'
-                    << explained_text(found, *shown.explained);
+        } else if (!shown.explained.empty()) {
+          print_pages(shown.explained, &found);
         } else {
           std::cout << (arguments.markdown ? findings_markdown(found, shown)
                                            : findings_text(found, shown));
@@ -91,7 +99,7 @@ void declare_findings(Grammar& grammar, FindingsArguments& arguments) {
   grammar.take("--min", share_to(arguments.least_share),
                "Leave out findings of less than this share of the device's time (1%)", "PERCENT");
   grammar.take("--explain", &arguments.explained,
-               "Describe a rule, with the SQL that gives its number", "RULE");
+               "Describe a rule, or 'all', with the SQL that gives its number", "RULE");
   grammar.take("--json", &arguments.json, "One JSON document");
   grammar.take("--markdown", &arguments.markdown, "For a ticket");
   grammar.take("--packet", &arguments.packet,

@@ -67,7 +67,8 @@ Json judgement_json(const Judgement& judgement, bool with_sql) {
 
 std::string findings_json(const Findings& findings, const Shown& shown) {
   const auto is_shown = [&](const Rule* rule) {
-    return !shown.explained || rule == shown.explained;
+    return shown.explained.empty() ||
+           std::ranges::find(shown.explained, rule) != shown.explained.end();
   };
   Json devices = Json::array(), found = Json::array(), judged = Json::array();
   for (const Device& device : findings.devices) devices.push_back(device_json(device));
@@ -77,7 +78,7 @@ std::string findings_json(const Findings& findings, const Shown& shown) {
   }
   for (const Judgement& judgement : findings.judgements) {
     if (is_shown(judgement.rule)) {
-      judged.push_back(judgement_json(judgement, shown.explained != nullptr));
+      judged.push_back(judgement_json(judgement, !shown.explained.empty()));
     }
   }
   Json together = Json::array();

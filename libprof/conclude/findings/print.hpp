@@ -10,10 +10,10 @@
 namespace gpuprof::findings {
 
 struct Shown {
-  std::string file;                 // the profile, as the user named it
-  std::vector<std::string> window;  // the options that choose a part of it
-  double least_share = 0.01;        // findings with less of the device's time are only counted
-  const Rule* explained = nullptr;  // null: all rules
+  std::string file;                    // the profile, as the user named it
+  std::vector<std::string> window;     // the options that choose a part of it
+  double least_share = 0.01;           // findings with less of the device's time are only counted
+  std::vector<const Rule*> explained;  // empty: findings of all rules, without their SQL
 };
 
 std::string findings_text(const Findings& findings, const Shown& shown);
@@ -22,7 +22,8 @@ std::string findings_markdown(const Findings& findings, const Shown& shown);
 // without those of less than the least share. docs/json.md describes it.
 std::string findings_packet(const Findings& findings, const Shown& shown);
 inline constexpr std::size_t packet_bytes = 4096;
-// docs/json.md describes it. Only findings of the explained rule, if there is one, with its SQL.
+// docs/json.md describes it. Only findings of the explained rules, if there are any, with their
+// SQL.
 std::string findings_json(const Findings& findings, const Shown& shown);
 
 // The page of a rule.
