@@ -22,7 +22,7 @@ constexpr int steps_between = 1000;
 // All reports together need fewer than 20 steps per byte of the tables they read; a small file has
 // some work that does not depend on its size.
 constexpr std::int64_t steps_per_byte = 300;
-constexpr std::int64_t least_steps = 200'000'000;  // some seconds
+constexpr std::int64_t least_steps = 100'000'000;  // some seconds
 
 // The same limit as CPU time, for what steps do not count: functions on long values. All reports
 // together take less than 0.4 us per byte.

@@ -1,4 +1,5 @@
 # ctest-cost: 25
+# ctest-labels: plain
 """The user's files are never lost: files that gpuprof makes, and existing files with the same names."""
 
 import fcntl

@@ -1,4 +1,5 @@
 """Metrics in one run of the program, with the stand-ins: multiplexing and kernel replay."""
+# ctest-labels: plain
 
 import collections
 import re

@@ -1,4 +1,5 @@
-# ctest-cost: 35
+# ctest-cost: 10
+# ctest-labels: plain
 """A launcher that stops for longer than anything waits for it: nothing is lost silently, and the
 target continues."""
 

@@ -19,6 +19,7 @@ import unittest
 import urllib.parse
 import zlib
 
+from builds import asan, load_tests  # noqa: F401
 from growing import Growing
 from tiles import decode
 
@@ -156,6 +157,7 @@ class Profiles(unittest.TestCase):
 
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")
 class View(Profiles):
+    @asan
     def test_who_is_answered(self):
         with serving(self.profiles["vector_add"]) as server:
             root = f"/{server.token}/"
@@ -217,6 +219,7 @@ class View(Profiles):
             )
             self.assertEqual(ran.returncode, 0, ran.stderr)
 
+    @asan
     def test_paths_of_all_kinds(self):
         chance = random.Random(17)
         pieces = ["api", "run", "tiles", "details", "names", "search", "..", ".", "", "%2e%2e", "%00",
@@ -338,6 +341,7 @@ class View(Profiles):
                 self.assertEqual(server.end()[0], 0)
         self.assertEqual(told.read_text(), "")
 
+    @asan
     def test_what_is_refused(self):
         for code, words in ((5, ["--port", "0"]), (5, ["--port", "70000"]), (5, ["--port", "x"])):
             ran = subprocess.run([GPUPROF, "view", self.profiles["vector_add"], *words],
@@ -380,6 +384,7 @@ class View(Profiles):
                              text=True, timeout=120, check=False)  # fmt: skip
         self.assertNotEqual(ran.returncode, 0)
 
+    @asan
     def test_files_of_one_name_and_damaged_ones(self):
         other = self.folder / "elsewhere"
         other.mkdir()
@@ -397,6 +402,7 @@ class View(Profiles):
                 self.assertGreater(len(facts(server, **place)), 2)
         shutil.rmtree(other)
 
+    @asan
     def test_damaged_file(self):
         damaged = self.folder / "damaged.db"
         whole = self.profiles["torch_step"].read_bytes()
@@ -505,6 +511,7 @@ class View(Profiles):
         self.assertEqual(digest(forged), before)
         forged.unlink()
 
+    @asan
     def test_growing_file(self):
         growing = self.folder / "growing.db"
         shutil.copy(self.profiles["streams_graph"], growing)
@@ -527,6 +534,7 @@ class View(Profiles):
             self.assertIn("another record", told[-1][1])
         writer.close()
 
+    @asan
     def test_live(self):
         """New records are shown, with times from the same origin; the final state is the file's."""
         growing = Growing(self.profiles["streams_graph"], self.folder / "live.db")

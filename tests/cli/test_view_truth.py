@@ -1,4 +1,5 @@
 """gpuprof view: what its server answers is what SQL finds."""
+# ctest-labels: plain
 
 import contextlib
 import json

@@ -346,7 +346,7 @@ TEST_CASE(
 TEST_CASE("tracks: what is wrong with a stored timeline ends in words") {
   const TemporaryFolder folder;
   const std::string good = folder / "good.sqlite", path = folder / "bad.sqlite";
-  make_long_profile(good, 6'000);
+  make_long_profile(good, 1'500);
   store_it(good);
   std::mt19937_64 random(9);
   int refused = 0, used = 0;
