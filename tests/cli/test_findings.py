@@ -189,7 +189,9 @@ class Profiles(FindingsTest):
         ids = [rule["rule"] for rule in document["rules"]]
         texts = re.split(r"(?m)\n(?=^\w+: )(?=" + "|".join(ids) + ")",
                          "\n" + gpuprof("findings", "--explain", "all").stdout)[1:]  # fmt: skip
-        self.assertEqual(texts[3].rstrip(), gpuprof("findings", "--explain", ids[3]).stdout.rstrip())
+        self.assertEqual(
+            texts[3].rstrip(), gpuprof("findings", "--explain", ids[3]).stdout.rstrip()
+        )
         pages = dict(zip(ids, texts, strict=True))
         for rule, page in pages.items():
             self.assertRegex(listed, rf"(?m)^{rule} +\S")
@@ -209,7 +211,10 @@ class Profiles(FindingsTest):
 
     def test_a_rule_and_what_it_found(self):
         path = self.replayed("torch_step")
-        documents = [self.findings(path, "--min", "0", "--explain", rule) for rule in ("all", "short_kernels")]
+        documents = [
+            self.findings(path, "--min", "0", "--explain", rule)
+            for rule in ("all", "short_kernels")
+        ]
         (alone,) = documents[1]["rules"]
         self.assertIn(alone, documents[0]["rules"])
         text = gpuprof("findings", path, "--explain", "short_kernels").stdout

@@ -82,8 +82,8 @@ TEST_CASE("views by columns are what SQLite gives, in every capture") {
         if (!database.has_table(view.name)) continue;
         const std::vector<std::string> columns = columns_of(database, view.name);
         CHECK(reads(database, view.name, columns));
-        // Each alone needs less of the file. SQLite may then take them from an index, in its order. One
-        // capture with some rows of the view says it.
+        // Each alone needs less of the file. SQLite may then take them from an index, in its order.
+        // One capture with some rows of the view says it.
         if (rows[view.name] > 10) continue;
         for (c_api::ArrowColumn& column : read_by_sqlite(database, all_of(view.name, columns))) {
           rows[view.name] = std::max(rows[view.name], column.size());
