@@ -11,7 +11,7 @@ import unittest
 import urllib.parse
 
 from test_view import GPUPROF, SOURCE, serving
-from view_pages import parameters
+from view_pages import LAID_OUT, parameters
 
 # The texts of the rows of a table below a heading of the panel.
 TABLE = """(title => {
@@ -155,6 +155,11 @@ class Pairs:
                     )
                     page.wait(f"seen.view.from < {record['begin']} && seen.view.to > {record['end']}"
                               f" && seen.view.to - seen.view.from < {record['end'] - record['begin'] + 9000}")  # fmt: skip
+                    # Rows have their new height, and the record its own piece.
+                    page.wait(LAID_OUT)
+                    page.wait(
+                        f"(tile => tile.to - tile.from < 3 * (seen.view.to - seen.view.from))(seen.tilesOf({track}).at(-1))"
+                    )
                     where = page.evaluate(f"{place % json.dumps(record)}({item % kind})")
                     page.click(*where)
                     page.wait("document.querySelector('#panel h3')")

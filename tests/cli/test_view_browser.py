@@ -26,7 +26,7 @@ from pair_pages import Pairs
 from report_pages import Reports
 from test_view import GPUPROF, SOURCE, serving, touched
 from test_view_details import records
-from view_pages import CANVAS, CAPTURES, OPENED, SHOW, SIZES, WATCH, WHOLE, parameters
+from view_pages import CANVAS, CAPTURES, LAID_OUT, OPENED, SHOW, SIZES, WATCH, WHOLE, parameters
 
 PICTURE = 1400, 640
 WRITE = False
@@ -260,8 +260,10 @@ class InBrowser(Reports, Pairs, view_pages.Pages):
             launch = server.get("details", track=track, row=0, item=1, run=1)["links"]["launch"]
             page = self.page(f"{server.address}#at={base + track},0,1")
             page.evaluate(WATCH)
-            # It is in a closed group.
+            # It is in a closed group. What is on top comes later, and takes height.
             page.wait("window.seen && document.querySelector('.links button')")
+            page.wait("document.querySelectorAll('#verdict .side').length === 2")
+            page.wait(LAID_OUT)
             item = "seen.items.find(item => item.heading && item.top > 0)"
             top = page.evaluate(f"{item}.top - seen.scroll + 22 + 8")
             where = page.evaluate(

@@ -100,6 +100,9 @@ CANVAS = """new Promise(done => {
 WHOLE = """seen.view.from <= %(begin)s && seen.view.to >= %(end)s &&
 rowsShown().rows.every(({tile}) => tile && tile[0] <= %(begin)s && tile[1] >= %(end)s)"""
 
+# Rows have been laid out for the height that the canvas has.
+LAID_OUT = "seen.painter.height === Math.round(document.getElementById('canvas').getBoundingClientRect().height * seen.painter.ratio)"
+
 # Width, height, device pixels per pixel of the page. The picture is exact if it is an even number
 # of pixels wide, as all but the third are; otherwise tiles are half a pixel off the canvas.
 SIZES = (1601, 1200, 1), (1201, 1200, 1), (1600, 1200, 1), (800, 900, 2)

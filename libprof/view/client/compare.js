@@ -1,7 +1,7 @@
 // @ts-check
 // What changed between two runs: the answers `comparison`, which is what gpuprof diff says, and `differences`.
 import {count, plainName, time} from './format.js';
-import {rowColor, workClasses} from './account.js';
+import {barWords, inOrder, rowColor} from './account.js';
 import {bar, button, copyButton, devices, long, make} from './panel.js';
 
 const titlesOfWork = {stream: ['GPU work', ''], range: ['NVTX ranges', 'nvtx-0'], api: ['CUDA calls', 'api']};
@@ -44,9 +44,7 @@ function workParts(kinds, answer, most, steps) {
 
 // Where the time of one side went, as a bar as long as its time is of `most`.
 function barOf({parts}, side, most) {
-  const rank = each => workClasses.includes(each.class) ? workClasses.indexOf(each.class) : workClasses.length;
-  const some = [...parts].sort((a, b) => rank(a) - rank(b) || b.time[side] - a.time[side]);
-  return bar(some.map(each => [each.words, each.time[side], `var(--${rowColor(each)})`]), most);
+  return bar(inOrder(parts, each => each.time[side]).map(each => [barWords(each), each.time[side], rowColor(each)]), most, true);
 }
 
 function sideBars(answer) {

@@ -5,7 +5,7 @@ import {busyColor, colorOf, markOf, onMark, pixelOf} from './palette.js';
 import {busyShares} from './share.js';
 import {lowerBound} from './tiles.js';
 
-export const ruler = 22, rowHeight = 18, roomyRow = 26, tallestRow = 38, groupHeight = 22, counterHeight = 44;
+export const ruler = 22, rowHeight = 18, roomyRow = 26, tallestRow = 38, groupHeight = 22, counterHeight = 44, mostMore = 120;
 const space = 3;  // below a row
 const font = '11px system-ui, sans-serif';
 const shareOfDimmed = 0.2;
@@ -256,7 +256,7 @@ export class Painter {
   counter(view, tile, item, top) {
     const {width} = this, points = tile.points, {step, zero, first, end} = this.extent(view, tile);
     const low = Math.min(0, item.least()), high = Math.max(item.most(), low + 1e-9);
-    const y = Math.round(top * this.ratio), tall = Math.round((counterHeight - 6) * this.ratio);
+    const y = Math.round(top * this.ratio), tall = Math.round((item.height - 6) * this.ratio);
     const level = value => y + tall - 1 - Math.round((value - low) / (high - low) * (tall - 1));
     const column = (x, from, to, pixel) => {
       for (let line = Math.max(from, Math.round(ruler * this.ratio)); line <= to && line < this.height; ++line) {

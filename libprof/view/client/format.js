@@ -21,7 +21,9 @@ export function count(number) {
 }
 
 export function share(part, whole) {
-  return whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : '';
+  if (whole <= 0) return '';
+  const percents = 100 * part / whole;
+  return percents > 0 && percents < 0.05 ? '< 0.1 %' : `${percents.toFixed(1)} %`;
 }
 
 export function percent(part, whole) {

@@ -37,11 +37,9 @@ export class Jumps {
     const go = (text, by, key) => {
       const one = button(text, () => this.jump(kind, by), key);
       one.setAttribute('aria-label', `${title}: ${by > 0 ? 'next' : 'previous'}`);
-      one.disabled = this.stops[kind].length === 0;
       return one;
     };
-    // Losses without a time are listed in the strip below: 0 would suggest that there are none.
-    element.hidden = kind === 'losses' && this.stops[kind].length === 0;
+    element.hidden = this.stops[kind].length === 0;
     this.counts[kind] = make('span', `${this.stops[kind].length}`);
     element.append(`${title} `, go('\u2039', -1, back), this.counts[kind], go('\u203a', 1, next));
     return element;

@@ -35,6 +35,13 @@ export function onMark(color) {
   return ['ink', 'paper'].map(colorOf).sort((a, b) => ratio(b) - ratio(a))[0];
 }
 
+// A mark of this color with a label, in light and dark pages.
+export function paint(element, name) {
+  const both = getComputedStyle(root).getPropertyValue(`--${name}`).match(/#[0-9a-f]{6}/g);
+  element.style.background = `var(--${name})`;
+  element.style.color = `light-dark(${both.map(onMark).join()})`;
+}
+
 // As color_of_work() of libprof/read/palette.cpp, for a kernel's function.
 export function colorOfWork(name) {
   if (name.startsWith('nccl')) return 'communication';

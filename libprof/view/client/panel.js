@@ -1,7 +1,7 @@
 // @ts-check
 // The panel next to the picture. Texts of the profile only ever become text nodes.
 import {count, plainName, share, time} from './format.js';
-import {markOf} from './palette.js';
+import {markOf, paint} from './palette.js';
 
 export function make(tag, text = undefined, name = '', ...parts) {
   const element = document.createElement(tag);
@@ -35,16 +35,17 @@ export function list(pairs) {
   return make('dl', '', '', ...pairs.flatMap(([name, value]) => [make('dt', name), make('dd', value)]));
 }
 
-// The answer `details` as elements: a card of the most wanted facts with `actions`, then titled parts. "All columns" is folded.
-export function card(answer, actions) {
+// The answer `details` as elements: a card of the most wanted facts with `actions`, then titled parts and `more`. "All
+// columns" is folded.
+export function card(answer, actions, more = []) {
   const [{rows}, ...others] = answer.sections, facts = rows.filter(([name]) => name !== 'name');
-  const full = rows.find(([name]) => name === 'name')?.[1] ?? '', short = /^[^<(]*/.exec(full)[0] || full;
+  const full = rows.find(([name]) => name === 'name')?.[1] ?? '', short = plainName(/^[^<(]*/.exec(full)[0] || full);
   const head = make('h3', short);
   head.title = full;
-  const more = short === full ? [] : [folded('full name', [make('p', full, 'full')])];
-  return [head, ...more, list(facts), ...actions, ...others.flatMap(({title, rows: parts}) => {
-    return title === 'All columns' ? [folded(title, [list(parts)])] : [...title ? [make('h2', title)] : [], list(parts)];
-  })];
+  const whole = full === short || full.startsWith('[') ? [] : [folded('full name', [make('p', full, 'full')])];
+  const columns = others.filter(({title}) => title === 'All columns').map(({title, rows: parts}) => folded(title, [list(parts)]));
+  const parts = others.filter(({title}) => title !== 'All columns').flatMap(({title, rows: its}) => [...title ? [make('h2', title)] : [], list(its)]);
+  return [head, ...whole, list(facts), ...actions, ...parts, ...more, ...columns];
 }
 
 export function folded(title, parts) {
@@ -104,20 +105,27 @@ export function shape(tag, attributes) {
   return element;
 }
 
-// A bar of the parts of a whole: [name, size, color].
-export function bar(parts, whole) {
+// A bar of the parts of a whole: [name, size, color's name]. `named`: parts that have room say what they are.
+export function bar(parts, whole, named = false) {
   const label = parts.map(([name, size]) => `${name} ${share(size, whole)}`).join(', ');
   const picture = shape('svg', {viewBox: '0 0 1000 10', preserveAspectRatio: 'none', role: 'img', 'aria-label': label});
+  const leastNamed = 0.07, words = [];
   let x = 0;
-  for (const [, size, color] of parts) {
-    const width = whole > 0 ? 1000 * size / whole : 0;
-    const piece = shape('rect', {x, y: 0, width, height: 10, fill: color}), title = shape('title', {});
+  for (const [name, size, color] of parts) {
+    const part = whole > 0 ? size / whole : 0;
+    const piece = shape('rect', {x, y: 0, width: 1000 * part, height: 10, fill: `var(--${color})`}), title = shape('title', {});
     title.textContent = `${name}: ${share(size, whole)}, ${time(size)}`;
     piece.append(title);
     picture.append(piece);
-    x += width;
+    if (named && part >= leastNamed) {
+      const word = make('span', `${name} ${share(size, whole)}`);
+      paint(word, color);
+      Object.assign(word.style, {left: `${x / 10}%`, width: `${100 * part}%`});
+      words.push(word);
+    }
+    x += 1000 * part;
   }
-  return make('div', '', 'bar', picture);
+  return make('span', '', named ? 'bar named' : 'bar', picture, ...words);
 }
 
 const titles = {
@@ -131,17 +139,14 @@ export function devices(all, {from, to}, whole) {
   return all.flatMap(device => {
     const span = whole ? device.last - device.first : to - from;
     const pieces = [
-      ['kernels alone', device.compute - device.both - device.exposed, 'var(--compute)'], ['kernels and copies', device.both, 'var(--both)'],
-      ...device.exposed > 0 ? [['exposed communication', device.exposed, 'var(--communication)']] : [],
-      ['copies alone', device.copies - device.both, 'var(--copy)'], ['idle', span - device.busy, 'var(--before)'],
+      ['kernels alone', device.compute - device.both - device.exposed, 'compute'], ['kernels and copies', device.both, 'both'],
+      ...device.exposed > 0 ? [['exposed communication', device.exposed, 'communication']] : [],
+      ['copies alone', device.copies - device.both, 'copy'], ['idle', span - device.busy, 'before'],
     ];
-    const names = make('dl', '', 'parts');
-    for (const [name, size, color] of pieces) {
-      names.append(make('dt', '', '', sign(color), name), make('dd', `${share(size, span)}   ${time(size)}`));
-    }
+    const parts = table(['', 'time', 'share'], pieces.map(([text, size, color]) => [{text, color}, time(size), share(size, span)]));
     const around = whole ? [make('p', `Of the ${time(span)} from its first work to its last. Before: ${time(device.first - from)}, ` +
                                       `after: ${time(to - device.last)}.`, 'key')] : [];
-    return [make('h2', device.name), bar(pieces, span), names, ...around];
+    return [make('h2', device.name), bar(pieces, span), parts, ...around];
   });
 }
 

@@ -1,7 +1,7 @@
 // @ts-check
 // The timeline: which window, rows and tiles are drawn, and what is drawn where.
 import {moment, time} from './format.js';
-import {Painter, counterHeight, groupHeight, roomyRow, rowHeight, ruler, tallestRow} from './draw.js';
+import {Painter, counterHeight, groupHeight, mostMore, roomyRow, rowHeight, ruler, tallestRow} from './draw.js';
 import {Minimap} from './map.js';
 import {lowerBound} from './tiles.js';
 import {source} from './source.js';
@@ -45,8 +45,10 @@ function summary(tracks) {
 }
 
 class Lines {
-  constructor(high) {
+  // `more`: by how much what is drawn as an area is higher.
+  constructor(high, more) {
     this.high = high;
+    this.more = more;
     this.top = 0;
     /** @type {import('./state.js').Item[]} */ this.items = [];
   }
@@ -61,20 +63,20 @@ class Lines {
   }
   gpu(run, device) {
     const tracks = state.run.tracks.flatMap((track, i) => track.run === run && track.device === device && track.kind === 'stream' ? [i] : []);
-    if (tracks.length > 0) this.add(2 * this.high, {label: 'GPU busy', busy: true, run, device, ...summary(tracks)});
+    if (tracks.length > 0) this.add(2 * this.high + this.more, {label: 'GPU busy', busy: true, run, device, ...summary(tracks)});
   }
   track(number) {
     const {path, kind, unit, rows, noun} = state.run.tracks[number], label = path.at(-1);
     if (kind === 'counter') {
       const range = () => state.ranges.get(number) ?? [0, 1];
-      return this.add(counterHeight, {label, track: number, row: 0, counter: true, unit, least: () => range()[0], most: () => range()[1]});
+      return this.add(counterHeight + Math.floor(this.more / 2), {label, track: number, row: 0, counter: true, unit, least: () => range()[0], most: () => range()[1]});
     }
     for (let row = 0; row < rows; ++row) this.add(this.high, {label: row === 0 ? label : '', track: number, row, noun, kind});
   }
 }
 
-function linesOf(high) {
-  const lines = new Lines(high), {tracks, runs} = state.run, shownGpus = new Set();
+function linesOf(high, more = 0) {
+  const lines = new Lines(high, more), {tracks, runs} = state.run, shownGpus = new Set();
   for (let run = 0; run < runs; ++run) {
     if (source.isPair && lines.head(`${run}`, source.titles[run], true)) continue;
     let closed = false;
@@ -96,7 +98,8 @@ function linesOf(high) {
   return lines;
 }
 
-// Rows share the height that is left, in steps of 4 pixels, which the hatching needs to look alike.
+// Rows share the height that is left, in steps of 4 pixels, which the hatching needs to look alike; what they do not need,
+// the GPUs' own rows and counters have.
 export function layout() {
   const room = painter.height / painter.ratio - ruler, minors = state.run.tracks.map(track => groupsOf(track)[2]);
   const unseen = minors.filter(minor => minor && !state.known.has(minor));
@@ -105,6 +108,9 @@ export function layout() {
   unseen.forEach(minor => state.known.add(minor));
   let high = tallestRow, lines = linesOf(high);
   while (lines.top > room && high > rowHeight) lines = linesOf(high -= 4);
+  const areas = lines.items.reduce((sum, item) => sum + (item.busy ? 1 : item.counter ? 0.5 : 0), 0);
+  const more = Math.min(mostMore, room / 10, (room - lines.top) / areas);
+  if (areas > 0 && more >= 8) lines = linesOf(high, 8 * Math.floor(more / 8));
   state.items = lines.items;
   get('height').style.height = `${lines.top + ruler}px`;
 }
@@ -192,7 +198,7 @@ export function redraw() {
     const {gaps, notes, marked} = state, naming = {nameOf, labelOf, marked: marked?.names};
     painter.draw(view, items, get('scroll').scrollTop, tilesOf, naming, {...marks, gaps, notes});
     const step = (view.to - view.from) / 1000;
-    get('window').textContent = `${moment(view.from, step)} to ${moment(view.to, step)}: ${time(view.to - view.from)}`;
+    get('window').textContent = `${moment(view.from, step)} to ${moment(view.to, step)}\n${time(view.to - view.from)}`;
     if (!document.body.dataset.drawn && tiles.size > 0) document.body.dataset.drawn = 'yes';
     map.draw();
     ask();
