@@ -9,7 +9,6 @@
 #include "libprof/compute/call_times.hpp"
 #include "libprof/compute/gpu_work.hpp"
 #include "libprof/read/columns/reader.hpp"
-#include "schema/traits.hpp"
 
 namespace gpuprof::compute {
 namespace {
@@ -40,7 +39,7 @@ class DeviceWindow {
   bool begins_before(std::int64_t time) const { return !from_ || *from_ < time; }
   bool ends_by(std::int64_t time) const { return to_ && *to_ <= time; }
 
-  void add(GpuWork work, bool communicates) {
+  void add(GpuWork work) {
     if (from_ && work.end <= *from_) {
       worked_before_ = true;
     } else if (to_ && work.begin >= *to_) {
@@ -50,7 +49,7 @@ class DeviceWindow {
       if (from_) work.begin = std::max(work.begin, *from_);
       if (to_) work.end = std::min(work.end, *to_);
       if (!first_) first_ = work;
-      time_.add(work, communicates);
+      time_.add(work);
     }
   }
 
@@ -107,17 +106,17 @@ class DeviceWindows {
   DeviceWindows& operator=(const DeviceWindows&) = delete;
 
   // In start order.
-  void add(const GpuWork& work, bool communicates) {
+  void add(const GpuWork& work) {
     // The first work is before, in or after each window; of the later ones, those in it and the
     // next one after it count.
     std::size_t last = begun_ ? open_ : windows_.size();
     begun_ = true;
     while (open_ < windows_.size() && windows_[open_].ends_by(work.begin)) {
-      windows_[open_++].add(work, communicates);
+      windows_[open_++].add(work);
     }
     last = std::max(last, open_);
     while (last < windows_.size() && windows_[last].begins_before(work.end)) ++last;
-    for (std::size_t i = open_; i < last; ++i) windows_[i].add(work, communicates);
+    for (std::size_t i = open_; i < last; ++i) windows_[i].add(work);
   }
 
   // Call when all work is added.
@@ -235,41 +234,24 @@ class Idle {
 
 }  // namespace
 
-std::unordered_set<std::int64_t> read_communication(store::Database& database) {
-  std::unordered_set<std::int64_t> ids;
-  if (!database.has_column("StringTable", "value")) return ids;
-  std::string name = "value";  // nvprof's files have no other
-  for (const char* column : {"demangled", "short"}) {
-    if (database.has_column("StringTable", column)) {
-      name = "coalesce(" + std::string(column) + ", " + name + ")";
-    }
-  }
-  auto names = database.prepare("SELECT _id_, " + name + " FROM main.StringTable");
-  while (names.step()) {
-    if (schema::is_communication_kernel(names.text(1))) ids.insert(names.integer(0));
-  }
-  return ids;
-}
-
 std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const TimeBounds> given,
                                     const std::function<void()>& check) {
   const std::vector<TimeBounds> windows = checked(given);
-  const auto communication = read_communication(snapshot.database());
   IdleTimes idle(windows);
   idle.read_waits(snapshot, check);
   std::map<std::int64_t, DeviceWindows> devices;
-  read_gpu_work(snapshot, {.visit =
-                               [&](const GpuWork& work) {
-                                 idle.add(work);
-                                 devices.try_emplace(work.device, idle, windows)
-                                     .first->second.add(work, communication.contains(work.name));
-                               },
-                           .restart =
-                               [&] {
-                                 devices.clear();
-                                 idle.restart();
-                               },
-                           .check = check});
+  read_gpu_work(snapshot,
+                {.visit =
+                     [&](const GpuWork& work) {
+                       idle.add(work);
+                       devices.try_emplace(work.device, idle, windows).first->second.add(work);
+                     },
+                 .restart =
+                     [&] {
+                       devices.clear();
+                       idle.restart();
+                     },
+                 .check = check});
   AccountWindow extent;
   for (auto& [number, device] : devices) device.finish(extent);
   read_host_calls(snapshot, idle, extent, check);

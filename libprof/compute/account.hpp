@@ -8,14 +8,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "libprof/compute/device_time.hpp"
 #include "libprof/compute/idle_times.hpp"
 #include "libprof/read/columns/chunk.hpp"
 #include "libprof/store/scan.hpp"
-#include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::compute {
 
@@ -67,8 +65,5 @@ std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const T
                                     const std::function<void()>& check);
 Accounts read_accounts(store::Snapshot& snapshot, const TimeBounds& window,
                        const std::function<void()>& check);
-
-// StringTable ids of the names of kernels that communicate.
-std::unordered_set<std::int64_t> read_communication(store::Database& database);
 
 }  // namespace gpuprof::compute

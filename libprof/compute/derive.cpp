@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -51,7 +50,6 @@ struct Found {
   std::map<std::int64_t, Device> devices;
   IdleTimes idle;
   AccountWindow window;
-  std::unordered_set<std::int64_t> communication;  // kernels' names: StringTable ids
   LaunchShapes shapes;
   KernelTimes kernel_times;
   CallTimes call_times;
@@ -63,8 +61,7 @@ struct Found {
   RangeParents parents;
   RangeTimes ranges;
 
-  explicit Found(store::Database& database)
-      : communication(read_communication(database)), call_times(database), steps(database) {}
+  explicit Found(store::Database& database) : call_times(database), steps(database) {}
 
   void read(store::Snapshot& snapshot, NewIndexes& indexes, const std::function<void()>& check);
   void read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIndexes& indexes,
@@ -97,7 +94,7 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
                                  }
                                  idle.add(work);
                                  steps.add(work);
-                                 device->add(work, communication.contains(work.name));
+                                 device->add(work);
                                },
                            .restart =
                                [&] {

@@ -88,7 +88,7 @@ void DeviceTime::keep(const Gap& gap) {
   }
 }
 
-void DeviceTime::add(const GpuWork& work, bool communicates) {
+void DeviceTime::add(const GpuWork& work) {
   if (!begun_) {
     first_ = now_ = work.begin;
     begun_ = true;
@@ -97,9 +97,9 @@ void DeviceTime::add(const GpuWork& work, bool communicates) {
   if (running_.empty() && work.begin > now_) keep({now_, work.begin, last_ended_, work});
   step(work.begin);
   const DeviceTime::Stream stream{work.process, work.stream};
-  running_.push({work.end, stream, work.computes(), communicates, work.direction});
+  running_.push({work.end, stream, work.computes(), work.communicates, work.direction});
   ++(work.computes() ? kernels_ : copies_);
-  communication_ += communicates;
+  communication_ += work.communicates;
   if (work.direction != GpuWork::no_copy) ++directions_[work.direction].running;
   ++at_work_[stream];
   if (work.end >= last_ended_.end) last_ended_ = work;

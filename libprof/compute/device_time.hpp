@@ -31,8 +31,8 @@ class DeviceTime {
   explicit DeviceTime(std::function<void(const Gap&)> each_gap = {})
       : each_gap_(std::move(each_gap)) {}
 
-  // In start order. `communicates`: the work is a communication kernel.
-  void add(const GpuWork& work, bool communicates = false);
+  // In start order.
+  void add(const GpuWork& work);
   // Call when all work has been added.
   void finish();
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/compute/communication.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "schema/traits.hpp"
 
@@ -92,8 +93,8 @@ std::string table_of(const schema::GpuKind& kind) {
 }
 
 // `again`: only the work of the rows is visited.
-void read_kind(store::Snapshot& snapshot, std::size_t kind, const GpuWorkVisitor& visitor,
-               bool again, const auto& take) {
+void read_kind(store::Snapshot& snapshot, std::size_t kind, const Communication& communication,
+               const GpuWorkVisitor& visitor, bool again, const auto& take) {
   const schema::GpuKind& each = schema::gpu_kinds[kind];
   std::vector<std::string> names{"deviceId",  "start",    std::string(each.end), "correlationId",
                                  "contextId", "streamId", "processId",           "_id_"};
@@ -103,6 +104,9 @@ void read_kind(store::Snapshot& snapshot, std::size_t kind, const GpuWorkVisitor
   if (copies) names.insert(names.end(), copy_columns.begin(), copy_columns.end());
   if (visited)
     names.insert(names.end(), schema::launch_columns.begin(), schema::launch_columns.end());
+  const bool nodes = kernels && communication.has_nodes();
+  const std::size_t node_column = names.size();
+  if (nodes) names.emplace_back("graphNodeId");
   const std::string table = table_of(each);
   columns::Reader reader(snapshot, {.table = table, .columns = std::move(names)});
   reader.read([&](const columns::Chunk& chunk) {
@@ -130,7 +134,10 @@ void read_kind(store::Snapshot& snapshot, std::size_t kind, const GpuWorkVisitor
             .kind = static_cast<std::uint8_t>(kind),
             .copied = direction.empty() ? std::uint8_t{} : how_copied(chunk, row, direction[row]),
             .direction =
-                direction.empty() ? GpuWork::no_copy : static_cast<std::int16_t>(direction[row])});
+                direction.empty() ? GpuWork::no_copy : static_cast<std::int16_t>(direction[row]),
+            .communicates =
+                kernels && communication.has(name[row], correlation[row], process[row],
+                                             nodes ? whole(chunk[node_column], row) : 0)});
     }
   });
 }
@@ -172,10 +179,12 @@ std::size_t most_gpu_work(store::Database& database) {
 
 void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor) {
   const std::size_t largest = largest_kind(snapshot.reader(0));
+  const Communication communication(snapshot.reader(0));
   const auto read_others = [&](bool again, Sorted<GpuWork>& into) {
     for (std::size_t kind = 0; kind < schema::gpu_kinds.size(); ++kind) {
       if (kind == largest || !is_read(kind)) continue;
-      read_kind(snapshot, kind, visitor, again, [&](const GpuWork& work) { into.add(work); });
+      read_kind(snapshot, kind, communication, visitor, again,
+                [&](const GpuWork& work) { into.add(work); });
     }
   };
   {
@@ -187,7 +196,7 @@ void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor) {
       visitor.visit(work);
     };
     NearlySorted<GpuWork> nearly;
-    read_kind(snapshot, largest, visitor, false,
+    read_kind(snapshot, largest, communication, visitor, false,
               [&](const GpuWork& work) { nearly.add(work, merge); });
     if (nearly.finish(merge)) {
       for (; !other.at_end(); other.advance()) visitor.visit(other.front());
@@ -197,7 +206,8 @@ void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor) {
   visitor.restart();
   Sorted<GpuWork> all;
   read_others(true, all);
-  read_kind(snapshot, largest, visitor, true, [&](const GpuWork& work) { all.add(work); });
+  read_kind(snapshot, largest, communication, visitor, true,
+            [&](const GpuWork& work) { all.add(work); });
   all.for_each(visitor.visit);
 }
 

@@ -31,6 +31,7 @@ struct GpuWork {
   std::uint8_t kind = 0;             // index in schema::gpu_kinds
   std::uint8_t copied = 0;           // of a copy between host and device, these bits
   std::int16_t direction = no_copy;  // of a copy: CUpti_ActivityMemcpyKind
+  bool communicates = false;         // a kernel of NCCL
 
   bool is_kernel() const;
   bool computes() const;  // a kernel or a whole graph

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "libprof/base/saturating.hpp"
-#include "libprof/compute/account.hpp"
+#include "libprof/compute/communication.hpp"
 #include "libprof/compute/device_time.hpp"
 #include "libprof/read/tables.hpp"
 #include "schema/traits.hpp"
@@ -75,8 +75,9 @@ NewestWork read_newest(store::Database& database,
   const auto communication = compute::read_communication(database);
   std::map<std::int64_t, compute::DeviceTime> devices;
   std::int64_t last = INT64_MIN;
-  for (const GpuWork& work : newest.work) {
-    devices[work.device].add(work, communication.contains(work.name));
+  for (GpuWork& work : newest.work) {
+    work.communicates = communication.contains(work.name);
+    devices[work.device].add(work);
     last = std::max(last, work.end);
   }
   NewestWork result{.span = saturating_subtract(last, newest.work.front().begin),

@@ -1,9 +1,15 @@
 """Operations of NCCL, to which the collector is a profiler plug-in; programs/nccl.cpp of the stand-ins is NCCL."""
 
+import collections
+import contextlib
+import json
+import shutil
+import sqlite3
+import subprocess
 import unittest
 
 from builds import asan, load_tests  # noqa: F401
-from fake_run import FakeTest
+from fake_run import GPUPROF, FakeTest
 
 OPERATIONS = """
 SELECT f.value, o.sequence, t.value, o.count, o.bytes, o.root, o.peer, a.value, p.value, o.channels
@@ -117,6 +123,35 @@ class Nccl(FakeTest):
             sorted(documented),
             sorted(database.column("SELECT name FROM pragma_table_info('collectives')")),
         )
+
+        self.check_account()
+
+    def times(self, path):
+        """Of the account, by class."""
+        ran = subprocess.run([GPUPROF, "account", path, "--json"], capture_output=True, text=True,
+                             check=True)  # fmt: skip
+        times = collections.Counter()
+        for row in json.loads(ran.stdout)["tables"][0]["rows"]:
+            times[row["class"]] += row["duration_ns"]
+        return times
+
+    def check_account(self):
+        """Kernels of NCCL's operations communicate, whatever their names are."""
+        path = self.folder / "renamed.sqlite"
+        shutil.copyfile(self.output, path)
+        named = self.times(path)["communication"]
+        left = []
+        for change in (
+            "UPDATE StringTable SET value = 'k', demangled = 'k', short = 'k' WHERE value GLOB 'ncclDev*'",
+            "DELETE FROM NCCL_OPERATION WHERE graphNode IS NULL",
+            "DELETE FROM NCCL_NODE",
+        ):
+            with contextlib.closing(sqlite3.connect(path)) as renamed, renamed:
+                renamed.execute(change)
+            left.append(self.times(path)["communication"])
+        self.assertGreater(named, 0)
+        self.assertEqual((left[0], left[2]), (named, 0))
+        self.assertIn(left[1], range(1, named))
 
     def test_the_users_plugin_stays(self):
         run = self.profile("nccl", check=2, NCCL_PROFILER_PLUGIN="none")

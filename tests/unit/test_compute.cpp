@@ -220,7 +220,6 @@ TEST_CASE("sorted: in memory and by way of a file, and twice") {
 TEST_CASE("device time: any mix of work") {
   std::mt19937 random(2);
   const auto below = [&](int limit) { return static_cast<std::int64_t>(random() % limit); };
-  constexpr std::int32_t nccl = 7;  // a name
   for (int turn = 0; turn < 200; ++turn) {
     std::vector<compute::GpuWork> all(static_cast<std::size_t>(1 + below(30)));
     for (compute::GpuWork& work : all) {
@@ -228,11 +227,11 @@ TEST_CASE("device time: any mix of work") {
       work.end = work.begin + 1 + below(40);
       work.stream = below(4);
       work.kind = static_cast<std::uint8_t>(below(2) ? 1 : 3);  // kernel, copy
-      work.name = work.is_kernel() && below(2) ? nccl : 0;
+      work.communicates = work.is_kernel() && below(2);
     }
     std::sort(all.begin(), all.end());
     compute::DeviceTime time;
-    for (const compute::GpuWork& work : all) time.add(work, work.name == nccl);
+    for (const compute::GpuWork& work : all) time.add(work);
     time.finish();
     std::int64_t first = INT64_MAX, last = 0, kernels_only = 0, copies_only = 0, both = 0, gaps = 0;
     std::int64_t exposed = 0;
@@ -250,7 +249,7 @@ TEST_CASE("device time: any mix of work") {
       for (const compute::GpuWork& work : all) {
         if (ns < work.begin || ns >= work.end) continue;
         (work.is_kernel() ? kernel : copy) = true;
-        computes = computes || (work.is_kernel() && work.name != nccl);
+        computes = computes || (work.is_kernel() && !work.communicates);
         streams.insert(work.stream);
       }
       kernels_only += kernel && !copy;
@@ -262,7 +261,7 @@ TEST_CASE("device time: any mix of work") {
       for (const compute::GpuWork& work : all) {
         if (ns < work.begin || ns >= work.end) continue;
         using enum compute::DeviceTime::Activity;
-        const auto activity = work.is_kernel() ? work.name == nccl ? communication : compute
+        const auto activity = work.is_kernel() ? work.communicates ? communication : compute
                               : work.direction == compute::GpuWork::no_copy ? set
                                                                             : copy;
         const compute::DeviceTime::Doing its{
