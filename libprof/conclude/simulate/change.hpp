@@ -25,6 +25,8 @@ enum Mend : std::uint32_t {
   // These take no time.
   copies = 1 << 9,
   sets = 1 << 10,
+  // Copies of pageable memory are as fast as those of pinned memory.
+  pinned = 1 << 11,
 };
 
 struct Change {

@@ -1,6 +1,7 @@
 #include "libprof/conclude/simulate/cuts.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "libprof/conclude/simulate/read_schedule.hpp"
 
@@ -35,7 +36,26 @@ Cuts::Cuts(const Schedule& schedule, const Change& change) {
         {.begin = work.ready - cut, .end = work.ready});
     any_ = true;
   }
+  if (change.has(allocating)) cut_allocations(schedule);
   for (OfProcess& process : by_process_) put_in_order(process.cuts);
+}
+
+void Cuts::cut_allocations(const Schedule& schedule) {
+  using Idle = std::pair<std::int64_t, std::int64_t>;
+  std::vector<std::vector<Idle>> idle(schedule.processes);
+  for (const Gap& gap : schedule.gaps) {
+    const Work& work = schedule.works[gap.work];
+    idle[schedule.streams[work.stream].process].emplace_back(gap.begin, work.begin);
+  }
+  for (auto& each : idle) std::ranges::sort(each);
+  for (const Allocation& call : schedule.allocations) {
+    const auto& gaps = idle[call.process];
+    const auto next = std::ranges::upper_bound(gaps, call.begin, {}, &Idle::first);
+    if (next != gaps.begin() && (next - 1)->second > call.begin) continue;  // it began in a gap
+    const std::int64_t end = next == gaps.end() ? call.end : std::min(call.end, next->first);
+    by_process_[call.process].cuts.push_back({.begin = call.begin, .end = end});
+    any_ = true;
+  }
 }
 
 void Cuts::put_in_order(std::vector<Cut>& cuts) {

@@ -11,7 +11,7 @@
 namespace gpuprof::simulate {
 
 // For each process, periods that its threads no longer need: in gaps, before the launch that ended
-// the gap.
+// the gap, and of calls that allocate also those in which the GPU worked.
 class Cuts {
  public:
   Cuts(const Schedule& schedule, const Change& change);
@@ -31,6 +31,8 @@ class Cuts {
     std::vector<Cut> cuts;  // in time order, not overlapping
     std::size_t latest = 0;
   };
+  // What calls that allocate took while the GPU worked: they wait for it.
+  void cut_allocations(const Schedule& schedule);
   static std::int64_t cut_before(OfProcess& process, std::int64_t time);
   static void put_in_order(std::vector<Cut>& cuts);
 

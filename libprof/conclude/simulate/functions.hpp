@@ -10,6 +10,12 @@
   "         n.name GLOB 'cuMemHostRegister*' OR n.name GLOB 'cuMemHostUnregister*' OR\n"      \
   "         n.name GLOB 'cuMemCreate*' OR n.name GLOB 'cuMemMap*' OR n.name GLOB 'cuMemUnmap*'))"
 
+// Those of pools, which take long if the pool has to grow or is trimmed.
+#define GPUPROF_USES_POOLS                                                         \
+  "(n.name GLOB 'cudaMalloc*Async*' OR n.name GLOB 'cudaFreeAsync*' OR\n"          \
+  "         n.name GLOB 'cuMemAlloc*Async*' OR n.name GLOB 'cuMemFreeAsync*' OR\n" \
+  "         n.name GLOB 'cu*MemPoolTrimTo*')"
+
 #define GPUPROF_LOADS_CODE                                                                         \
   "(n.name GLOB 'cuModule*Load*' OR n.name GLOB 'cuModuleGetFunction*' OR\n"                       \
   "         n.name GLOB 'cuLibrary*Load*' OR n.name GLOB 'cuLibraryGet*' OR\n"                     \

@@ -24,6 +24,9 @@ class HostsInGaps {
 
   // Its process is the number of the schedule.
   void add(const compute::HostCall& call);
+  bool allocates(const compute::HostCall& call) const {
+    return allocating_.contains(call.function);
+  }
   // Fills in the schedule's `hosts`. Nothing may be added afterwards. `launch_of` knows how the
   // work after a gap was launched.
   using LaunchOf = std::function<std::optional<compute::GapLaunch>(const Gap&)>;

@@ -11,6 +11,8 @@
 namespace gpuprof::simulate {
 namespace {
 
+constexpr std::size_t most_allocations = 1'000'000;
+
 // Calls of the file as they come.
 class Calls {
  public:
@@ -71,6 +73,9 @@ class Calls {
     if (process == none) return;
     call.process = process;
     hosts_.add(call);
+    if (hosts_.allocates(call) && read_.schedule.allocations.size() < most_allocations) {
+      read_.schedule.allocations.push_back({call.begin, call.end, process});
+    }
   }
 
   // If it launched work or waited. Of calls with the same id the first counts: that of the runtime.

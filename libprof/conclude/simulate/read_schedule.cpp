@@ -43,6 +43,7 @@ void number_processes(Read& read) {
   for (Stream& stream : schedule.streams) stream.process = find(stream.process);
   if (group.empty()) return;
   for (Anchor& anchor : schedule.anchors) anchor.process = find(anchor.process);
+  for (Allocation& each : schedule.allocations) each.process = find(each.process);
   schedule.processes = read.processes.count();
 }
 
@@ -55,6 +56,7 @@ Schedule read_schedule(store::Snapshot& snapshot, std::optional<std::int64_t> fr
   read.schedule.from = from;
   read.schedule.to = to;
   read_works(snapshot, read, check);
+  read_pinned(snapshot, read);
   read_stream_flags(snapshot, read, check);
   read_synchronizations(snapshot, read, check);
   read_calls(snapshot, read, check);

@@ -104,6 +104,8 @@ using Check = std::function<void()>;
 
 // In this order.
 void read_works(store::Snapshot& snapshot, Read& read, const Check& check);
+// Fills in what pinned memory would do for the devices' copies.
+void read_pinned(store::Snapshot& snapshot, Read& read);
 void read_stream_flags(store::Snapshot& snapshot, Read& read, const Check& check);
 void read_synchronizations(store::Snapshot& snapshot, Read& read, const Check& check);
 // Also the calls in the longest gaps.

@@ -4,6 +4,7 @@
 #include "libprof/conclude/simulate/change.hpp"
 #include "libprof/conclude/simulate/read_schedule.hpp"
 #include "libprof/read/columns/reader.hpp"
+#include "libprof/read/one_number.hpp"
 
 namespace gpuprof::simulate {
 namespace {
@@ -135,6 +136,34 @@ void read_works(store::Snapshot& snapshot, Read& read, const Check& check) {
                                     .restart = restart,
                                     .check = check});
   read.schedule.queues = static_cast<std::uint32_t>(read.schedule.streams.size());
+}
+
+// Copies of pinned memory reach 0.8 of the link's rate: 51 GB/s were seen of 63
+// (docs/measurements.md, the twin of pageable_results).
+void read_pinned(store::Snapshot& snapshot, Read& read) {
+  const auto is_pageable = [](const Work& work) { return work.copied == pageable_copies; };
+  if (std::ranges::none_of(read.schedule.works, is_pageable)) return;
+  try {
+    auto rows = snapshot.database().prepare(R"(
+      SELECT m.deviceId, m.copyKind, sum(m.bytes) / (0.8 * l.speed) / sum(m."end" - m.start)
+      FROM CUPTI_ACTIVITY_KIND_MEMCPY AS m
+      JOIN (SELECT deviceId, max(linkWidth *
+                     CASE pcieGeneration WHEN 1 THEN 0.25 WHEN 2 THEN 0.5 WHEN 3 THEN 0.985
+                                         WHEN 4 THEN 1.969 WHEN 5 THEN 3.938 WHEN 6 THEN 7.563
+                     END) AS speed
+            FROM CUPTI_ACTIVITY_KIND_PCIE WHERE type = 0 GROUP BY deviceId) AS l
+        ON l.deviceId = m.deviceId
+      WHERE m.copyKind IN (1, 2) AND 1 IN (m.srcKind, m.dstKind) AND 0 < m.start AND m.start < m."end"
+      GROUP BY m.deviceId, m.copyKind)");
+    while (rows.step()) {
+      const std::uint32_t device = read.devices.find(rows.integer(0));
+      const double share = rows.real(2);
+      if (device == none || !(share > 0 && share < 1)) continue;
+      read.schedule.devices[device].pinned[rows.integer(1) - 1] = share;
+    }
+  } catch (const store::DatabaseError& error) {
+    if (!reading::is_of_content(error)) throw;
+  }
 }
 
 // Work of the default stream waits for that of streams that block with it, and they for it.

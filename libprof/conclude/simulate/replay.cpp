@@ -177,6 +177,10 @@ class Replay {
     if ((change_.has(copies) && type == "memcpy") || (change_.has(sets) && type == "memset")) {
       return 0;
     }
+    if (change_.has(pinned) && work.copied == pageable_copies) {
+      const double share = schedule_.devices[work.device].pinned[work.direction - 1];
+      return std::min(duration, static_cast<std::int64_t>(static_cast<double>(duration) * share));
+    }
     if (change_.faster.empty() || change_.faster[work.name] == 1) return duration;
     const double faster = std::round(static_cast<double>(duration) / change_.faster[work.name]);
     // The nearest double may be beyond the duration.

@@ -67,10 +67,19 @@ struct HostInGap {
   std::int64_t no_call = 0, allocating = 0, loading = 0;
 };
 
+// A call that allocates or frees memory.
+struct Allocation {
+  std::int64_t begin = 0, end = 0;
+  std::uint32_t process = 0;  // as of streams
+};
+
 struct Device {
   std::int64_t id = 0;
   bool before = false;         // it had work before the window
   std::uint32_t after = none;  // its first work after the window
+  // Of the time that copies of pageable memory to the device and to the host take, the share that
+  // they would take of pinned memory.
+  double pinned[2] = {1, 1};
 };
 
 struct Schedule {
@@ -89,6 +98,7 @@ struct Schedule {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> before_launch;
   std::vector<Gap> gaps;  // in time order of the work that ended them
   std::vector<HostInGap> hosts;
+  std::vector<Allocation> allocations;  // up to a million
   std::uint32_t processes = 0;
   bool has_calls = false;  // the file has calls of CUDA
 };

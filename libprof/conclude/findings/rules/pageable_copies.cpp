@@ -21,7 +21,7 @@ extern const Rule pageable_copies{
     .bound =
         "Time counts in which the device copied in that direction and nothing computed; the "
         "rest is hidden already.",
-    .mends = simulate::pageable_copies,
+    .mends = simulate::pageable_copies | simulate::pinned,
     .confidence = Confidence::high,
     .reason = "Such a copy goes through a buffer of the driver, and the host waits for most of it.",
     .fix =
