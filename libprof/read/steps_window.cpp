@@ -58,7 +58,8 @@ JudgedWindow window_of_steps(store::Database& database) {
     judged = {.window = {.from = starts[warm_up], .to = starts.back()},
               .steps = count - 1 - static_cast<std::int64_t>(warm_up),
               .warm_up = static_cast<std::int64_t>(warm_up),
-              .from_start_to_start = true};
+              .from_start_to_start = true,
+              .starts = {starts.begin() + static_cast<std::ptrdiff_t>(warm_up), starts.end() - 1}};
   } else {
     const std::int64_t warm_up = count == few_steps ? 1 : 0;
     judged = {.window = {.from = starts[static_cast<std::size_t>(warm_up)], .to = end},

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "libprof/read/window.hpp"
 #include "libprof/store/sqlite.hpp"
@@ -22,6 +23,7 @@ struct JudgedWindow {
   std::int64_t warm_up = 0;  // steps before it: the first, and those after it that also took more
                              // than 1.5 times the median; at most half of them
   bool from_start_to_start = false;
+  std::vector<std::int64_t> starts = {};  // of the steps in it, if from_start_to_start
 
   bool of_steps() const { return steps > 0; }
 };

@@ -200,6 +200,17 @@ class Made:
         self.insert("MEMCPY", begin, end, copyKind=kind, srcKind=source, dstKind=target,
                     flags=int(asynchronous), bytes=size, **values)  # fmt: skip
 
+    def memory(self, time, size, call):
+        """Device memory is allocated, or freed if size < 0."""
+        row = {**self.like["MEMORY2"], "timestamp": self.zero + time * US, "bytes": abs(size),
+               "memoryOperationType": 1 if size > 0 else 2, "memoryKind": 3, "isAsync": 0,
+               "poolType": 0, "correlationId": call}  # fmt: skip
+        del row["_id_"]
+        self.database.execute(
+            f"INSERT INTO {KIND}MEMORY2({', '.join(row)}) VALUES({', '.join('?' * len(row))})",
+            tuple(row.values()),
+        )
+
     def set(self, begin, end):
         self.insert("MEMSET", begin, end, bytes=64, value=0, flags=1, memoryKind=3)
 

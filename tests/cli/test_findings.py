@@ -236,11 +236,15 @@ class Profiles(FindingsTest):
             "uneven_launches", "small_graphs", "late_ranks", "idle_multiprocessors", "missing_warps",
             "divergent_warps", "latency_bound", "idle_tensor_cores", "narrow_accesses",
             "shared_memory_stalls", "branch_stalls", "instruction_stalls", "draining_stores",
-            "busy_pipes", "fixed_latencies", "short_kernels"})  # fmt: skip
+            "busy_pipes", "fixed_latencies", "short_kernels", "pool_growth", "slow_steps",
+            "waiting_work", "sampled_multiprocessors", "local_traffic", "many_atomics", "busy_memory",
+            "busy_caches", "idle_units"})  # fmt: skip
         self.assertNotEqual(document["findings"], [])
         self.check_sql(old, document)
         text = gpuprof("findings", old).stdout
-        self.assertIn("\nNot judged:\n  allocations, module_loading, small_graphs: ", text)
+        self.assertIn(
+            "\nNot judged:\n  allocations, pool_growth, module_loading, small_graphs: ", text
+        )
 
     def test_without_calls(self):
         made = Made(self.replayed("vector_add"), self.folder)

@@ -35,7 +35,8 @@ class KernelRules(FindingsTest):
                             end=made.zero + last * US, processId=self.process(made))  # fmt: skip
             made.kernel(300, 400, launched=(195, 298) if not sound else (190, 198))
 
-        self.check("loading_in_launches", make, 60 * US, {})
+        # The mended one is launched long before its kernel begins.
+        self.check("loading_in_launches", make, 60 * US, {"waiting_work": 92 * US})
 
     def test_slow_copies(self):
         def make(made, sound):
@@ -198,6 +199,54 @@ class KernelRules(FindingsTest):
     def measured(self, rule, metric, few, many, expected):
         self.check(rule, lambda made, sound: self.metric(made, metric, few if sound else many),
                    expected, {})  # fmt: skip
+
+    def metrics(self, rule, few, many, expected):
+        """Both are metrics of the same kernel, by name."""
+
+        def make(made, sound):
+            for number, (name, value) in enumerate((few if sound else many).items(), 502):
+                self.insert(made, "METRIC", _id_=number, name=name)
+                self.insert(made, "METRIC_VALUE", range=601, metric=number, value=value)
+            self.metric(made, "gpu__time_duration.sum", 1)
+
+        self.check(rule, make, expected, {})
+
+    def units(self, rule, few, many, expected):
+        names = ("dram__throughput.avg.pct_of_peak_sustained_elapsed",
+                 "lts__t_sectors.avg.pct_of_peak_sustained_elapsed",
+                 "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active")  # fmt: skip
+        self.metrics(rule, *(dict(zip(names, each, strict=True)) for each in (few, many)), expected)
+
+    def test_idle_units(self):
+        self.units("idle_units", (30, 61, 20), (30, 40, 20), 60 * US)
+
+    def test_busy_memory(self):
+        self.units("busy_memory", (84, 50, 20), (90, 50, 20), 50 * US)
+
+    def test_busy_caches(self):
+        self.units("busy_caches", (60, 79, 20), (60, 85, 20), 40 * US)
+
+    def test_local_traffic(self):
+        few, many = ({"local_load_transactions": local, "gld_transactions": 100 - local}
+                     for local in (5, 10))  # fmt: skip
+        self.metrics("local_traffic", few, many, 10 * US)
+
+    def test_many_atomics(self):
+        few, many = ({"l2_atomic_transactions": atomics, "l2_read_transactions": 100,
+                      "l2_write_transactions": 100} for atomics in (40, 50))  # fmt: skip
+        self.metrics("many_atomics", few, many, 25 * US)
+
+    def test_sampled_multiprocessors(self):
+        def make(made, sound):
+            self.insert(made, "PM_METRIC", name="sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
+                        part=0, place=1)  # fmt: skip
+            name = made.string("waits(float*)")
+            self.insert(made, "PM_KERNEL", deviceId=0, name=name, start=made.zero + 100 * US,
+                        stop=made.zero + 200 * US, samples=9, part=0, v1=30 if sound else 25)  # fmt: skip
+            made.call("cudaLaunchKernel", 10, 90)
+            made.kernel(100, 200, name)
+
+        self.check("sampled_multiprocessors", make, 75 * US, {})
 
     def test_divergent_warps(self):
         self.measured("divergent_warps", "warp_execution_efficiency", 75, 50, 50 * US)

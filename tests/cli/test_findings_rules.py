@@ -15,11 +15,28 @@ class Rules(FindingsTest):
         for function in ("cudaMalloc", "cudaFree", "cudaHostAlloc"):
             self.check("allocations", self.in_a_gap(function, "runtime"), 50 * US,
                        {"host_away": 55 * US}, [("host_away", 5 * US)])  # fmt: skip
-        # Those of a pool are ordered in a stream.
+
+    def test_a_call_that_frees_waits_for_the_gpu(self):
+        """Without it the host is ahead by the time that it waited in it."""
+
+        def make(made, sound):
+            made.kernel(100, 200, launched=(90, 95))
+            if not sound:
+                made.memory(110, -4096, made.call("cudaFree", 110, 203))
+            made.kernel(300, 400, launched=(290, 295))
+
+        # Of the gap 3 us in the call, 87 in no call, 10 from the launch on; the host was 90 us in
+        # the call before.
+        self.check("allocations", make, 93 * US, {"host_away": 90 * US})
         made = self.made()
-        self.in_a_gap("cudaMallocAsync", "runtime")(made, False)
-        document = self.findings(made.finish(), "--min", "0")
-        self.assertEqual([each["rule"] for each in document["findings"]], ["host_away"])
+        make(made, False)
+        self.assertEqual(self.simulated(made.finish()), {"allocations": (93, 93)})
+
+    def test_pool_growth(self):
+        # Functions that are ordered in a stream are no allocations.
+        for function in ("cudaMallocAsync", "cudaMemPoolTrimTo"):
+            self.check("pool_growth", self.in_a_gap(function, "runtime"), 50 * US,
+                       {"host_away": 55 * US}, [("host_away", 5 * US)])  # fmt: skip
 
     def test_module_loading(self):
         for function, domain in (
@@ -100,6 +117,50 @@ class Rules(FindingsTest):
 
         self.check("host_away", make, 490 * US, {})
 
+    def test_waiting_work(self):
+        def make(made, sound):
+            made.kernel(100, 200, launched=(90, 95))
+            begin = 200 if sound else 300
+            made.kernel(begin, begin + 100, launched=(96, 99), streamId=13)
+
+        self.check("waiting_work", make, 100 * US, {})
+
+    def test_slow_steps(self):
+        def make(made, sound, slow=7):
+            begin = 1000
+            for i in range(14):
+                away = 200 if i == slow and not sound else 0
+                made.step(begin, begin + 99 + away, f"step {i}")
+                begin += away
+                made.kernel(begin, begin + 100, launched=(begin - 10, begin - 5))
+                begin += 100
+
+        # The gap of 200 us is 190 in no call, then the launch and what it takes to arrive.
+        self.check("slow_steps", make, 200 * US, {})
+        made = self.made()
+        make(made, False, slow=12)  # the last one that is judged
+        document = self.findings(made.finish())
+        (finding,) = document["findings"]
+        self.assertEqual([(draw["part"], draw["duration_ns"]) for draw in finding["draws"]],
+                         [("no call", 190 * US), ("launch", 10 * US)])  # fmt: skip
+
+    def test_memory_that_grows_is_noted(self):
+        for leak, notes in ((4096, 1), (0, 0)):
+            made = self.made()
+            made.call("cudaLaunchKernel", 10, 90)
+            for i in range(8):
+                made.step(1000 + 100 * i, 1099 + 100 * i, f"step {i}")
+                made.kernel(1000 + 100 * i, 1100 + 100 * i)
+                made.memory(1010 + 100 * i, 8192, 0)
+                made.memory(1020 + 100 * i, leak - 8192, 0)
+            path = made.finish()
+            noted = self.findings(path)["notes"]
+            self.assertEqual(len(noted), notes)
+            if leak:
+                self.assertIn("grew in 5 of 5 steps, by 4.0 KiB a step", noted[0])
+                self.assertIn(noted[0], " ".join(gpuprof("findings", path).stdout.split()))
+                self.assertIn(noted[0], gpuprof("findings", path, "--markdown").stdout)
+
     def copies(self, broken, sound):
         def make(made, is_sound):
             made.call("cudaMemcpyAsync", 10, 90)
@@ -166,6 +227,35 @@ class Rules(FindingsTest):
 
         self.check("late_ranks", make, 60 * US, {"exposed_communication": 200 * US},
                    {"exposed_communication": 140 * US}.items())  # fmt: skip
+
+    def test_operations_of_nccl_say_what_communicates(self):
+        """Kernels of any name, and who waited for whom."""
+        made = self.made()
+        made.call("cudaLaunchKernel", 10, 90)
+        columns = "processId, communicator, communicatorName, rank, ranks, function, sequence, dataType, " \
+                  "count, bytes, root, peer, algorithm, protocol, channels, graphNode, correlationId"  # fmt: skip
+        view = (SOURCE / "schema/on_demand/10_collectives.sql").read_text(encoding="utf-8")
+        made.later += [
+            (f"CREATE TABLE NCCL_OPERATION(_id_ INTEGER PRIMARY KEY, {columns})", ()),
+            ("CREATE TABLE NCCL_NODE(processId, node, source)", ()),
+            (re.sub(r"\nUNION ALL\n\{types\}", "", view), ()),
+        ]
+        made.later.append(("INSERT INTO StringTable(_id_, value) VALUES(9999, 'AllReduce')", ()))
+        for rank, first in ((0, 100), (1, 160)):
+            made.kernel(first, 200, "ours", deviceId=rank, correlationId=700 + rank)
+            made.later.append((
+                "INSERT INTO NCCL_OPERATION(processId, communicator, rank, ranks, function, sequence, "
+                "bytes, correlationId) VALUES(1, 7, ?, 2, 9999, 0, 4096, ?)",
+                (rank, 700 + rank),
+            ))  # fmt: skip
+        path = made.finish()
+        document = self.findings(path, "--min", "0")
+        found = [(each["rule"], each["device_id"], each["at_most_ns"], each["draws"][0]["mostly"])
+                 for each in document["findings"]]  # fmt: skip
+        self.assertEqual(found, [("late_ranks", 0, 60 * US, "AllReduce of 4096 bytes"),
+                                 ("exposed_communication", 0, 40 * US, "AllReduce of 4096 bytes"),
+                                 ("exposed_communication", 1, 40 * US, "AllReduce of 4096 bytes")])  # fmt: skip
+        self.check_sql(path, document)
 
     def test_small_graphs(self):
         def make(made, sound):

@@ -7,9 +7,12 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/compute/account.hpp"
+#include "libprof/conclude/findings/memory_notes.hpp"
 #include "libprof/conclude/findings/shared_tables.hpp"
 #include "libprof/conclude/findings/simulated.hpp"
+#include "libprof/conclude/findings/slow_steps.hpp"
 #include "libprof/conclude/findings/statement.hpp"
+#include "libprof/read/cost.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/one_number.hpp"
 #include "libprof/read/steps_window.hpp"
@@ -23,6 +26,7 @@ using reading::is_of_content;
 using reading::number;
 using store::Statement;
 
+constexpr std::int64_t most_cost = 10;  // percent of the program's time
 constexpr std::string_view not_computable =
     "Tables or values of the file are not as gpuprof writes them.";
 
@@ -33,6 +37,11 @@ std::vector<std::string> find_doubts(store::Database& database, std::int64_t ste
   }
   if (number(database, "SELECT 1 FROM KERNEL_TIME WHERE count > timed LIMIT 1")) {
     doubts.emplace_back("Kernels have no times.");
+  }
+  const reading::Cost cost = reading::read_cost(database);
+  if (cost.known() && cost.of_program() / most_cost > cost.recorded / 100) {
+    doubts.emplace_back("Recording took more than " + std::to_string(most_cost) +
+                        " % of the time; gpuprof info FILE says for what.");
   }
   if (steps > 0 && steps < reading::few_steps) {
     doubts.push_back("There " + std::string(steps == 1 ? "is" : "are") + " only " +
@@ -62,14 +71,17 @@ std::string missing(store::Database& database, const Rule& rule) {
 
 class Reading {
  public:
-  Reading(store::Snapshot& snapshot, const compute::Accounts& accounts, std::int64_t zero)
+  Reading(store::Snapshot& snapshot, const compute::Accounts& accounts, std::int64_t zero,
+          const reading::JudgedWindow& judged)
       : database_(snapshot.database()),
         accounts_(accounts),
         tables_(snapshot, accounts.window, span_of(accounts.window)),
         zero_(zero),
         names_(database_, reading::NameStyle::compatible),
         account_(account_lines(accounts)),
-        room_(room_of(account_)) {}
+        room_(room_of(account_)),
+        snapshot_(snapshot),
+        judged_(judged) {}
 
   Findings read(const std::function<void()>& check) {
     result_.begin = relative(accounts_.window.first);
@@ -78,6 +90,7 @@ class Reading {
     if (room_.empty()) return std::move(result_);
     result_.steps = reading::count_steps(database_, accounts_.window.first, accounts_.window.last);
     result_.doubts = find_doubts(database_, result_.steps);
+    slow_ = read_slow_steps(snapshot_, judged_, room_, check);
     for (const Rule* rule : rules()) {
       check();
       judge(*rule, check);
@@ -112,7 +125,7 @@ class Reading {
     judgement.abstains = missing(database_, rule);
     if (!judgement.abstains.empty()) return;
     const auto statement = [&](const std::string& shared) {
-      return statement_of(rule, accounts_.window, account_, room_, shared);
+      return statement_of(rule, accounts_.window, account_, room_, slow_, shared);
     };
     judgement.sql = statement(tables_.sql_for(rule));
     try {
@@ -162,11 +175,12 @@ class Reading {
     return relative(row.integer(column));
   }
 
-  // A kernel of idle time is the one after it.
+  // A kernel of idle time is the one that ended it.
   std::string words(const Statement& row, std::string_view part, int column) {
     if (row.type(column) == Statement::Type::text) return std::string(row.text(column));
     if (row.type(column) != Statement::Type::integer) return {};
-    return (part == "compute" ? "" : "before ") + names_.kernel(row.integer(column));
+    const bool ran = part == "compute" || part == "communication";
+    return (ran ? "" : "before ") + names_.kernel(row.integer(column));
   }
 
   std::int64_t relative(std::int64_t time) const { return saturating_subtract(time, zero_); }
@@ -178,6 +192,9 @@ class Reading {
   reading::Names names_;
   const std::vector<AccountLine> account_;
   Room room_;  // what is left
+  store::Snapshot& snapshot_;
+  const reading::JudgedWindow& judged_;
+  SlowSteps slow_ = {};
   Findings result_;
 };
 
@@ -208,11 +225,12 @@ Findings read_findings(store::Database& database, const reading::Moment& from,
   const compute::Accounts accounts =
       compute::read_accounts(snapshot, {window.from, window.to}, check);
   if (accounts.devices.empty()) return {};
-  Findings findings = Reading(snapshot, accounts, zero).read(check);
+  Findings findings = Reading(snapshot, accounts, zero, judged).read(check);
   findings.of_steps = judged.of_steps();
   findings.warm_up = judged.warm_up;
   simulate_mending(snapshot, window, findings, check);
   rank(findings.findings);
+  findings.notes = memory_notes(snapshot.database(), judged);
   return findings;
 }
 

@@ -70,6 +70,7 @@ struct Findings {
   std::vector<Device> devices;
   std::int64_t steps = 0;           // in that time, of the process with most; 0: none
   std::vector<std::string> doubts;  // why the confidence of all findings is lower, sentences
+  std::vector<std::string> notes;   // of what costs no time yet, sentences
   // Those that save most come first: what is simulated counts, otherwise the bound. Rules of low
   // confidence whose mending is not simulated come last, since their bound says little.
   std::vector<Finding> findings;

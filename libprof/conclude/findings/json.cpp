@@ -93,6 +93,7 @@ std::string findings_json(const Findings& findings, const Shown& shown) {
                       {"doubts", findings.doubts},
                       {"findings", std::move(found)},
                       {"together", std::move(together)},
+                      {"notes", findings.notes},
                       {"rules", std::move(judged)}};
   return json_text(document, 1, true) + '\n';  // all ASCII: nothing in it controls a terminal
 }

@@ -48,6 +48,46 @@
                                                  " * m.samples\n"               \
                                                  "  GROUP BY k.device, k.name"
 
+// Which metrics say how near a unit comes to its peak, of memory, of its caches, and of arithmetic.
+#define GPUPROF_DRAM "metric GLOB 'dram__throughput.avg.pct*'"
+#define GPUPROF_CACHES                                                              \
+  "metric GLOB 'lts__t*.avg.pct_of_peak*' OR metric GLOB 'l1tex__t*.avg.pct*' OR\n" \
+  "           metric GLOB 'l1tex__data_pipe*.avg.pct*'"
+#define GPUPROF_ARITHMETIC                                                                    \
+  "metric GLOB 'sm__inst_executed_pipe_*.avg.pct*' OR metric GLOB 'sm__pipe_*.avg.pct*' OR\n" \
+  "           metric GLOB 'sm__throughput.avg.pct*' OR metric GLOB 'flop_*_efficiency'"
+
+// Common table expressions for the SQL of a rule about units: `units` has, for each kernel, what
+// the busiest unit of `those` reaches, and what of `others`.
+#define GPUPROF_UNITS(those, others)                                                               \
+  "  WITH units AS (\n"                                                                            \
+  "    SELECT device, function,\n"                                                                 \
+  "           max(CASE WHEN " those                                                                \
+  " THEN value END) AS percent,\n"                                                                 \
+  "           max(CASE WHEN " others                                                               \
+  " THEN value END) AS next\n"                                                                     \
+  "    FROM measured\n"                                                                            \
+  "    GROUP BY device, function)\n"                                                               \
+  "  SELECT k.device, 'compute' AS part,\n"                                                        \
+  "         sum(CAST(k.ns * (1 - m.next / 100) AS INTEGER)) AS ns,\n" GPUPROF_OF_MEASURED_KERNELS( \
+      "units")
+
+// The SQL of a rule about a share of several metrics, which are summed up. Literals: the part, the
+// whole, and the least share of it in percent.
+#define GPUPROF_PART_OF(part, whole, percent)                                      \
+  "  WITH parts AS (\n"                                                            \
+  "    SELECT device, function, sum(CASE WHEN metric IN (" part                    \
+  ") THEN value END) /\n"                                                          \
+  "           sum(value) AS share\n"                                               \
+  "    FROM measured\n"                                                            \
+  "    WHERE metric IN (" part ", " whole                                          \
+  ")\n"                                                                            \
+  "    GROUP BY device, function)\n"                                               \
+  "  SELECT k.device, 'compute' AS part, sum(CAST(k.ns * m.share AS INTEGER)) AS " \
+  "ns,\n" GPUPROF_OF_MEASURED_KERNELS("parts") "  WHERE m.share * 100 > " percent  \
+                                               "\n"                                \
+                                               "  GROUP BY k.device, k.name"
+
 namespace gpuprof::findings {
 
 inline constexpr Need launch_shapes{
@@ -56,6 +96,14 @@ inline constexpr Need launch_shapes{
 constexpr Need measured(std::string_view which) {
   return {.table = "METRIC", .otherwise = no_metrics, .rows = true, .where = which};
 }
+// What `--set compute,memory` measures.
+inline constexpr Need memory_shares{
+    .table = "METRIC",
+    .otherwise = "How busy units are is not in the file; --set compute,memory measures it.",
+    .rows = true,
+    .where = "name GLOB 'dram__throughput.avg.pct*' OR name GLOB 'lts__t*.avg.pct_of_peak*'"};
+inline constexpr std::string_view next_unit =
+    "If this unit took no time, the one that is busiest after it would.";
 inline constexpr Need stall_samples{
     .table = "CUPTI_ACTIVITY_KIND_PC_SAMPLING", .otherwise = no_samples, .rows = true};
 inline constexpr std::string_view accesses_are_a_part =

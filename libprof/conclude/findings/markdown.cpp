@@ -59,6 +59,7 @@ std::string findings_markdown(const Findings& findings, const Shown& shown) {
   for (const Together& each : findings.together) {
     text += escaped(together_words(findings, each)) + "\n\n";
   }
+  for (const std::string& note : findings.notes) text += note + "\n\n";
   if (const std::string rest = rest_words(number, hidden, shown.least_share); !rest.empty()) {
     text += rest + "\n\n";
   }

@@ -67,6 +67,9 @@ SharedTables::~SharedTables() {
 
 // nvprof's files do not say which process a kernel is of.
 std::string SharedTables::sql_of(const SharedTable& table) const {
+  if (!table.better_table.empty() && snapshot_.database().has_table(table.better_table)) {
+    return std::string(table.better_sql);
+  }
   constexpr std::string_view process = "k.processId";
   std::string sql(table.sql);
   const std::size_t at = sql.find(process);

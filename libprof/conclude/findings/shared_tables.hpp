@@ -18,6 +18,8 @@ struct SharedTable {
   std::string_view name;
   std::string_view columns;
   std::string_view sql;  // its common table expressions, which read `span`; begins with a comma
+  // Where the file has this table, another text says it better.
+  std::string_view better_table = {}, better_sql = {};
 };
 inline constexpr SharedTable gaps_table{
     .name = "gaps",
@@ -95,8 +97,39 @@ stalls AS (
          sum(not_issued) AS not_issued
   FROM pc_samples
   GROUP BY 1, 2, 3))"};
+// `wait`: what a kernel took longer than if the last rank had begun with it; NULL: not known.
+inline constexpr SharedTable communication_table{.name = "communication",
+                                                 .columns = "device, first, last, wait, what",
+                                                 .sql = R"(,
+names AS (
+  SELECT _id_ AS id FROM StringTable
+  WHERE (value GLOB 'nccl*' OR value GLOB '_Z[0-9][0-9]nccl*') AND value NOT GLOB '*SendRecv*'),
+any_names AS (SELECT 1 FROM names LIMIT 1),
+collectives AS (
+  SELECT k.deviceId AS device, k.name AS name, k.start AS first, k."end" AS last,
+         row_number() OVER (PARTITION BY k.deviceId, k.name ORDER BY k.start) AS place
+  FROM any_names CROSS JOIN CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k
+  WHERE k.name IN (SELECT id FROM names) AND 0 < k.start AND k.start < k."end"),
+alike AS (
+  SELECT name FROM collectives
+  GROUP BY name
+  HAVING count(DISTINCT device) > 1 AND count(*) = count(DISTINCT device) * max(place)),
+communication AS (
+  SELECT c.device, c.first, c.last, c.name AS what,
+         CASE WHEN c.name IN (SELECT name FROM alike)
+              THEN last - first - min(last - first) OVER (PARTITION BY name, place) END AS wait
+  FROM collectives AS c))",
+                                                 .better_table = "NCCL_OPERATION",
+                                                 .better_sql = R"(,
+communication AS (
+  SELECT device_id AS device, min(start) AS first, max(start + duration) AS last, max(wait) AS wait,
+         min(function || coalesce(' of ' || bytes || ' bytes', '')) ||
+           CASE WHEN count(*) > 1 THEN ' and others in a group' ELSE '' END AS what
+  FROM collectives
+  WHERE start > 0 AND duration > 0
+  GROUP BY device_id, stream_id, start))"};
 inline constexpr const SharedTable* shared_tables[]{&gaps_table, &launches_table, &measured_table,
-                                                    &stalls_table};
+                                                    &stalls_table, &communication_table};
 
 // Whether the rule's SQL reads the table.
 bool reads(const Rule& rule, std::string_view table);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "libprof/conclude/findings/shared_tables.hpp"
+#include "libprof/conclude/findings/slow_steps.hpp"
 
 namespace gpuprof::findings {
 namespace {
@@ -49,6 +50,24 @@ std::string part_of(const compute::AccountPart& part) {
   return name;
 }
 
+std::string slow_steps_sql(const SlowSteps& slow) {
+  constexpr char head[] = "slow_steps(device, part, first, last, ns, usual)";
+  if (slow.steps.empty()) {
+    return std::string(head) + " AS (SELECT NULL, NULL, NULL, NULL, NULL, NULL WHERE 0)";
+  }
+  Values rows(head);
+  for (const SlowSteps::Step& step : slow.steps) {
+    for (const auto& [device, parts] : step.parts) {
+      for (const auto& [part, ns] : parts) {
+        rows.add({std::to_string(device), sql_word(part), std::to_string(step.first),
+                  std::to_string(step.last), std::to_string(ns),
+                  std::to_string(slow.usual.at(device).at(part))});
+      }
+    }
+  }
+  return rows.text();
+}
+
 }  // namespace
 
 std::vector<AccountLine> account_lines(const compute::Accounts& accounts) {
@@ -82,7 +101,7 @@ std::string span_of(const compute::AccountWindow& window) {
 
 std::string statement_of(const Rule& rule, const compute::AccountWindow& window,
                          const std::vector<AccountLine>& account, const Room& room,
-                         const std::string& shared) {
+                         const SlowSteps& slow, const std::string& shared) {
   Values left("room(device, part, ns)");
   for (const auto& [device, parts] : room) {
     for (const auto& [part, ns] : parts) {
@@ -98,6 +117,7 @@ std::string statement_of(const Rule& rule, const compute::AccountWindow& window,
     }
     sql += ",\n" + lines.text();
   }
+  if (reads(rule, "slow_steps")) sql += ",\n" + slow_steps_sql(slow);
   sql += shared;
   return sql.append(",\nfound AS (\n").append(rule.sql).append(end_sql);
 }

@@ -4,6 +4,9 @@
 //   span(first, last)                                the window, ns on CUPTI's clock
 //   account(device, part, domain, cause, ns, count)  the account of each device in the window
 //   room(device, part, ns)                           what rules before this one left of each part
+//   slow_steps(device, part, first, last, ns,        the account of each step that took much
+//        usual)                                      longer than most, and what another step has
+//                                                    on average
 //   gaps(device, first, last, length, no_call,       times without work that are in the window:
 //        launch, queued, after_wait, what)           `length` is of the whole gap, `no_call`,
 //                                                    `launch` and `queued` are what of it is in
@@ -17,6 +20,9 @@
 //        carveout, local_memory, ns, count,          its context, sizes for a block or thread,
 //        longest, first, last)                       -1 for no carveout; `ns` is in the window,
 //                                                    `longest` of whole launches
+//   communication(device, first, last, wait,         NCCL's operations by kernel, in the whole run,
+//        what)                                       if it reported them, otherwise its kernels by
+//                                                    name; `wait` until the last rank came
 //   measured(device, function, metric, value)       means of metrics by kernel
 //   stalls(device, function, reason, samples,        PC samples by kernel and stall reason
 //        not_issued)
@@ -53,6 +59,8 @@ std::vector<AccountLine> account_lines(const compute::Accounts& accounts);
 using Room = std::map<std::int64_t, std::map<std::string, std::int64_t>>;
 Room room_of(const std::vector<AccountLine>& account);
 
+struct SlowSteps;  // slow_steps.hpp
+
 std::string span_of(const compute::AccountWindow& window);
 
 // Columns of the rows: device, part, ns, at_most_ns (the sum of the device's rows), count, and of
@@ -61,6 +69,6 @@ std::string span_of(const compute::AccountWindow& window);
 // none, or they are tables.
 std::string statement_of(const Rule& rule, const compute::AccountWindow& window,
                          const std::vector<AccountLine>& account, const Room& room,
-                         const std::string& shared);
+                         const SlowSteps& slow, const std::string& shared);
 
 }  // namespace gpuprof::findings

@@ -63,6 +63,7 @@ std::string findings_text(const Findings& findings, const Shown& shown) {
   for (const Together& each : findings.together) {
     text += '\n' + paragraph("", together_words(findings, each));
   }
+  for (const std::string& note : findings.notes) text += '\n' + paragraph("", note);
   if (const std::string rest = rest_words(number, hidden, shown.least_share); !rest.empty()) {
     text += '\n' + paragraph("", rest);
   }

@@ -9,11 +9,16 @@ extern const Rule exposed_communication{
     .title = "Communication between GPUs is not hidden by computing",
     .order = 110,
     .needs = {kernel_names},
-    .when = "Time in which NCCL's kernels ran and no others",
+    .when =
+        "Time in which kernels of NCCL's operations, as it reported them, or kernels whose name "
+        "begins with nccl ran and no others",
     .least_share = 0.01,
-    .sql = R"(  SELECT device, part, ns, count, NULL AS first, NULL AS last, NULL AS what
-  FROM account
-  WHERE part = 'communication')",
+    .sql = R"(  SELECT a.device, a.part, a.ns, a.count, NULL AS first, NULL AS last,
+         (SELECT c.what FROM communication AS c CROSS JOIN span AS s
+          WHERE c.device = a.device AND c.first < s.last AND c.last > s.first
+          GROUP BY c.what ORDER BY sum(c.last - c.first) DESC, c.what LIMIT 1) AS what
+  FROM account AS a
+  WHERE a.part = 'communication')",
     .bound = "If computing hid all communication, this time would not be there.",
     .confidence = Confidence::medium,
     .reason =
@@ -25,9 +30,8 @@ extern const Rule exposed_communication{
         "Look for the slowest GPU.",
     .link = "https://docs.pytorch.org/docs/stable/notes/ddp.html",
     .mistaken =
-        "The step has nothing to compute that does not need the data. Only kernels whose name "
-        "begins with nccl count as communication: those of NVSHMEM, MSCCL++ and of programs' "
-        "own count as computing.",
+        "The step has nothing to compute that does not need the data. Kernels of NVSHMEM, MSCCL++ "
+        "and of programs' own count as computing.",
 };
 
 }  // namespace gpuprof::findings
