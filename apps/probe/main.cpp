@@ -3,6 +3,7 @@
 //
 //   gpuprof-probe list|try|try-all CUPTI…   the libcuptis to try, in order
 //   gpuprof-probe work                      runs a kernel and a graph: for gpuprof doctor to record
+//   gpuprof-probe collective NCCL           runs two ranks of NCCL, the library, for the same
 //
 // Prints one line per device: index, chip, name, problem, and the problems of PM and PC sampling,
 // separated by tabs. The exit code is 0, or that of the error, which is printed on stderr with its
@@ -20,6 +21,10 @@ int main(int count, char** words) {
   try {
     if (words[1] == std::string("work")) {
       gpuprof::cupti::run_kernel_and_graph();
+      return 0;
+    }
+    if (words[1] == std::string("collective") && count == 3) {
+      gpuprof::cupti::run_collective(words[2]);
       return 0;
     }
     using gpuprof::cupti::Trial;

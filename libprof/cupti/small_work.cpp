@@ -2,6 +2,12 @@
 
 #include <cuda.h>
 #include <dlfcn.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
 
 #include <string>
 
@@ -30,17 +36,21 @@ again:
 }
 )";
 
+// The functions of a library, which return 0 if they succeed.
 class Calls {
  public:
   Calls() : library_(dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL)) {
     if (!library_) throw Error(no_driver_library, "", ExitCode::no_driver);
   }
+  explicit Calls(const char* library) : library_(dlopen(library, RTLD_NOW | RTLD_GLOBAL)) {
+    if (!library_) throw Error(dlerror(), "", ExitCode::internal);
+  }
 
   template <class... Arguments>
   void operator()(const char* name, Arguments... arguments) const {
-    const auto call = reinterpret_cast<CUresult (*)(Arguments...)>(dlsym(library_, name));
-    const CUresult result = call ? call(arguments...) : CUDA_ERROR_NOT_FOUND;
-    if (result == CUDA_SUCCESS) return;
+    const auto call = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));
+    const int result = call ? call(arguments...) : CUDA_ERROR_NOT_FOUND;
+    if (result == 0) return;
     throw Error(std::string(name) + " returns " + std::to_string(result), "",
                 name == std::string("cuInit") ? ExitCode::no_driver : ExitCode::internal);
   }
@@ -49,7 +59,51 @@ class Calls {
   void* library_;
 };
 
+// As nccl.h has it, which is not needed to build.
+struct NcclId {
+  std::array<char, 128> bytes;
+};
+
+void take_part(const Calls& nccl, int rank, NcclId id) {
+  constexpr int of_floats = 7, sum = 0;  // ncclFloat32, ncclSum
+  const Calls call;
+  CUcontext context = nullptr;
+  CUdeviceptr numbers = 0;
+  void* communicator = nullptr;
+  call("cuInit", 0U);
+  call("cuDevicePrimaryCtxRetain", &context, CUdevice{rank});
+  call("cuCtxSetCurrent", context);
+  call("cuMemAlloc_v2", &numbers, std::size_t{256});
+  nccl("ncclCommInitRank", &communicator, 2, id, rank);
+  nccl("ncclAllReduce", reinterpret_cast<const void*>(numbers), reinterpret_cast<void*>(numbers),
+       std::size_t{64}, of_floats, sum, communicator, CUstream{nullptr});
+  call("cuCtxSynchronize");
+}
+
 }  // namespace
+
+void run_collective(const char* library) {
+  constexpr unsigned seconds = 10;
+  int ids[2];
+  if (pipe(ids) != 0) throw Error("there is no pipe", "", ExitCode::internal);
+  const pid_t other = fork();  // before either has a thread
+  alarm(seconds);
+  if (other == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const Calls nccl(library);
+  NcclId id{};
+  if (other == 0) {
+    if (read(ids[0], &id, sizeof id) != sizeof id) _exit(1);
+    take_part(nccl, 1, id);
+    return;
+  }
+  nccl("ncclGetUniqueId", &id);
+  if (write(ids[1], &id, sizeof id) != sizeof id) throw Error("a pipe", "", ExitCode::internal);
+  take_part(nccl, 0, id);
+  int status = 0;
+  if (other < 0 || waitpid(other, &status, 0) != other || status != 0) {
+    throw Error("the other rank failed", "", ExitCode::internal);
+  }
+}
 
 void run_kernel_and_graph() {
   const Calls call;

@@ -15,6 +15,7 @@ namespace gpuprof::doctor {
   X(devices_check)        \
   X(gpus_check)           \
   X(recording_check)      \
+  X(collectives_check)    \
   X(metrics_check)        \
   X(pm_sampling_check)    \
   X(pc_sampling_check)    \
@@ -107,7 +108,8 @@ std::vector<Result> examine(const std::shared_ptr<const System>& system,
   }
   std::vector<Result> results;
   for (std::size_t i = 0; i < checks.size(); ++i) {
-    const bool answered = answers[i].wait_until(until) == std::future_status::ready;
+    const bool answered =
+        answers[i].wait_until(until + checks[i]->more) == std::future_status::ready;
     results.push_back(
         {checks[i], answered ? answers[i].get() : unknown("the system did not answer in time")});
   }

@@ -37,6 +37,7 @@ struct Check {
   std::string_view question;
   // Runs on a thread of its own. The text of what it throws becomes the answer "unknown".
   Findings (*examine)(const System&);
+  std::chrono::milliseconds more = {};  // than the limit that all have
 };
 
 // Those of the machine, and of the process and the program if the user named one; in the order in
@@ -48,8 +49,8 @@ struct Result {
   Findings findings;
 };
 
-// All of them at the same time, each on a thread of its own. What has not answered within `limit`
-// is unknown, and is left to itself; the process should then end soon.
+// All of them at the same time, each on a thread of its own. What has not answered within `limit`,
+// or what it has more, is unknown, and is left to itself; the process should then end soon.
 std::vector<Result> examine(const std::shared_ptr<const System>& system,
                             std::span<const Check* const> checks, std::chrono::milliseconds limit);
 

@@ -116,6 +116,27 @@ Library find_library(const System& system, std::string_view name) {
   return {};
 }
 
+std::vector<std::string> package_folders(const System& system) {
+  std::vector<std::string> folders = split(system.variable("PYTHONPATH"), ':');
+  std::vector<std::string> prefixes{"/usr/lib", "/usr/local/lib"};
+  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    if (const std::string value = system.variable(name); !value.empty()) {
+      prefixes.push_back(value + "/lib");
+    }
+  }
+  if (const std::string home = system.variable("HOME"); !home.empty()) {
+    prefixes.push_back(home + "/.local/lib");
+  }
+  for (const std::string& prefix : prefixes) {
+    for (const std::string& name : system.entries(prefix)) {
+      if (!name.starts_with("python3")) continue;
+      folders.push_back(prefix + "/" + name + "/site-packages");
+      folders.push_back(prefix + "/" + name + "/dist-packages");
+    }
+  }
+  return folders;
+}
+
 std::string container_of(const System& system) {
   const std::string groups = system.text("/proc/1/cgroup").value_or("");
   if (system.is_set("KUBERNETES_SERVICE_HOST") || groups.find("kubepods") != groups.npos) {

@@ -38,6 +38,9 @@ std::vector<std::string> library_folders(const System& system);
 // The one that a program would load by this name, such as libcuda.so.1.
 Library find_library(const System& system, std::string_view name);
 
+// Where Python packages may be: in the folders that Python searches and in those next to it.
+std::vector<std::string> package_folders(const System& system);
+
 // "docker", "podman", "kubernetes", "lxc", "apptainer" or "a container"; empty: not in one.
 std::string container_of(const System& system);
 // Whether it is Linux in Windows.

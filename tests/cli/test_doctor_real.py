@@ -10,6 +10,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -151,6 +152,20 @@ class Real(MetricTest):
         self.assertEqual(found["metrics"], [("ok", "a metric was collected on the first GPU", [])])
         self.assertEqual(found["pm-sampling"][0][0], "ok", found["pm-sampling"])
         self.assertRegex(found["pc-sampling"][0][1], "a kernel was sampled: [1-9][0-9]* samples")
+
+        self.assertEqual(
+            found["collectives"], [("unknown", "not tried: there is no NCCL (libnccl.so.2)", [])]
+        )
+
+    def test_a_library_that_is_not_nccl(self):
+        with tempfile.TemporaryDirectory() as folder:
+            library = pathlib.Path(folder) / "nvidia/nccl/lib/libnccl.so.2"
+            library.parent.mkdir(parents=True)
+            library.write_text("no library")
+            found = self.doctor(FAKE_CUDA_DEVICES=2, PYTHONPATH=folder)
+        ((answer, text, _),) = found["collectives"]
+        self.assertEqual(answer, "unknown")
+        self.assertRegex(text, "two ranks of .*libnccl.so.2: .*(too short|invalid ELF)")
 
     def test_samples_are_refused(self):
         found = self.doctor(FAKE_CUPTI_FAIL="cuptiPmSamplingSetConfig=26;cuptiPCSamplingEnable=35")

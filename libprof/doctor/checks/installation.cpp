@@ -141,28 +141,6 @@ Findings about_program(const System& system, const std::string& path, const std:
   return unknown("gpuprof on PATH is " + path + ", this one is " + own, type);
 }
 
-// Where Python packages may be: in the folders that Python searches and in those next to it.
-std::vector<std::string> package_folders(const System& system) {
-  std::vector<std::string> folders = split(system.variable("PYTHONPATH"), ':');
-  std::vector<std::string> prefixes{"/usr/lib", "/usr/local/lib"};
-  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    if (const std::string value = system.variable(name); !value.empty()) {
-      prefixes.push_back(value + "/lib");
-    }
-  }
-  if (const std::string home = system.variable("HOME"); !home.empty()) {
-    prefixes.push_back(home + "/.local/lib");
-  }
-  for (const std::string& prefix : prefixes) {
-    for (const std::string& name : system.entries(prefix)) {
-      if (!name.starts_with("python3")) continue;
-      folders.push_back(prefix + "/" + name + "/site-packages");
-      folders.push_back(prefix + "/" + name + "/dist-packages");
-    }
-  }
-  return folders;
-}
-
 Findings examine_names(const System& system) {
   for (const std::string& folder : package_folders(system)) {
     if (!folder.starts_with('/')) continue;

@@ -48,10 +48,11 @@ Findings examine_gpus(const System& system) {
   }));
 }
 
-// What a recording of a kernel, alone and as a graph, has.
+// What a recording has.
 struct Recorded {
   std::int64_t kernels = 0;  // with times
   std::int64_t of_graphs = 0;
+  std::int64_t of_collectives = 0;  // whose operation NCCL reported
   std::int64_t pc_samples = 0;
   std::string said;  // on stderr, the first line
 };
@@ -68,13 +69,19 @@ Recorded counted(const std::string& path) {
     recorded.kernels = number(kernels);
     recorded.of_graphs = number((std::string(kernels) + " AND graph_node_id > 0").c_str());
     recorded.pc_samples = number("SELECT sum(samples) FROM pc_samples");
+    if (database.has_table("NCCL_OPERATION")) {
+      recorded.of_collectives = number("SELECT count(*) FROM collectives WHERE duration > 0");
+    }
   });
   return recorded;
 }
 
-// Records the program as a user would. Returns what is in the file, or why there is nothing to say.
+// Records what gpuprof-probe does as a user would. Returns what is in the file, or why there is
+// nothing to say.
 std::variant<Recorded, Findings> record(const System& system,
-                                        const std::vector<std::string>& options) {
+                                        const std::vector<std::string>& options,
+                                        const std::vector<std::string>& work = {"work"},
+                                        std::chrono::milliseconds patience = driver_patience) {
   const TemporaryFolder folder;
   const std::string file = folder / "doctor.sqlite";
   const auto gpuprof = std::filesystem::read_symlink("/proc/self/exe");
@@ -83,9 +90,13 @@ std::variant<Recorded, Findings> record(const System& system,
   if (const std::string cupti = system.variable("GPUPROF_CUPTI"); !cupti.empty()) {
     words.insert(words.end(), {"--cupti", cupti});
   }
-  words.insert(words.end(), {library_folder() / "gpuprof-probe", "work"});
-  const HelperOutput output = run_helper(gpuprof, words, driver_patience);
-  if (output.end == HelperOutput::End::overdue) return unknown(no_answer, look_at_driver);
+  words.push_back(library_folder() / "gpuprof-probe");
+  words.insert(words.end(), work.begin(), work.end());
+  const HelperOutput output = run_helper(gpuprof, words, patience);
+  if (output.end == HelperOutput::End::overdue) {
+    return unknown(patience == driver_patience ? no_answer : "it did not end in time",
+                   look_at_driver);
+  }
   if (WIFEXITED(output.status) &&
       WEXITSTATUS(output.status) == static_cast<int>(ExitCode::no_driver)) {
     return unknown("not tried: no GPU answers");
@@ -160,6 +171,41 @@ Findings examine_pc_sampling(const System& system) {
   return ok("a kernel was sampled: " + std::to_string(recorded.pc_samples) + " samples");
 }
 
+// Two ranks take some seconds to find each other.
+constexpr std::chrono::milliseconds for_nccl{4000};
+
+// The one that a program would load, or PyTorch's; empty: there is none.
+std::string find_nccl(const System& system) {
+  constexpr char name[] = "libnccl.so.2";
+  if (const std::string path = find_library(system, name).path; !path.empty()) return path;
+  for (const std::string& folder : package_folders(system)) {
+    const std::string path = folder + "/nvidia/nccl/lib/" + name;
+    if (folder.starts_with('/') && system.exists(path)) return path;
+  }
+  return {};
+}
+
+Findings examine_collectives(const System& system) {
+  const Trial& tried = trial(system);
+  if (tried.devices.size() < 2) return {};
+  const std::string nccl = find_nccl(system);
+  if (nccl.empty()) return unknown("not tried: there is no NCCL (libnccl.so.2)");
+  const auto result = record(system, {}, {"collective", nccl}, driver_patience + for_nccl);
+  if (const auto* problem = std::get_if<Findings>(&result)) {
+    return unknown("two ranks of " + nccl + ": " + problem->front().text,
+                   {"export NCCL_DEBUG=INFO"});
+  }
+  const Recorded& recorded = std::get<Recorded>(result);
+  if (recorded.of_collectives == 0) {
+    return unknown("two ranks of " + nccl +
+                       " ran, and it did not report its operations: it is older than 2.23, or "
+                       "another plug-in is set",
+                   {"export NCCL_DEBUG=INFO"});
+  }
+  return ok("two ranks of NCCL were recorded: " + std::to_string(recorded.of_collectives) + " of " +
+            std::to_string(recorded.kernels) + " kernels with their operation");
+}
+
 }  // namespace
 
 extern const Check gpus_check{
@@ -172,6 +218,13 @@ extern const Check recording_check{
     .name = "recording",
     .question = "Are a kernel and a CUDA graph recorded, with their times?",
     .examine = examine_recording,
+};
+
+extern const Check collectives_check{
+    .name = "collectives",
+    .question = "Are two ranks of NCCL recorded, with their operations?",
+    .examine = examine_collectives,
+    .more = for_nccl,
 };
 
 extern const Check metrics_check{
