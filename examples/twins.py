@@ -1,11 +1,13 @@
-"""Small PyTorch programs, each with one fault, and their mended twins.
+"""Small programs of PyTorch and CuPy, each with one fault, and their mended twins.
 
   gpuprof -o run.sqlite python3 examples/twins.py FAULT [--mended] [--steps N]
 
 Each does the same work in every step, an NVTX range, with the fault or without it. `gpuprof findings`
-should name the fault first, and not find it in the twin: scripts/gpu_check tries that."""
+should name the fault first, and not find it in the twin: scripts/twins and gpu_check try that."""
 
 import argparse
+import fcntl
+import os
 import time
 
 import torch
@@ -228,6 +230,299 @@ def few_blocks(mended):
     return lambda: add_one[(parts if mended else 16,)](x, parts, 1024)
 
 
+# --- in CUDA C++, compiled by CuPy
+
+
+def compiled(code, name, options=()):
+    import cupy
+
+    return cupy.RawKernel(code, name, options=("--std=c++17", *options))
+
+
+def on_cupy(count):
+    import cupy
+
+    return cupy.zeros(count, dtype=cupy.float32)
+
+
+@fault
+def loads_with_a_stride(mended):
+    """Neighbouring threads read floats that are 32 floats apart."""
+    code = r"""extern "C" __global__ void read_all(const float* from, float* to, int stride, int count) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      float sum = 0;
+      for (int part = 0; part < 8; ++part)
+        sum += from[(long long)(i + part * 4096) * stride % count];
+      to[i] = sum;
+    }"""
+    kernel, count = compiled(code, "read_all"), 1 << 25
+    source, target = on_cupy(count), on_cupy(1 << 21)
+    return lambda: kernel((1 << 13,), (256,), (source, target, 1 if mended else 32, count))
+
+
+@fault
+def threads_at_one_bank(mended):
+    """A column of a tile in shared memory, which has a row of 32 floats, or of 33."""
+    code = r"""extern "C" __global__ void turn(float* to) {
+      __shared__ float tile[32 * 33];
+      int x = threadIdx.x, y = threadIdx.y;
+      float sum = 0;
+      for (int i = 0; i < 512; ++i) {
+        tile[(x * WIDTH + y + i) % (32 * WIDTH)] = sum;
+        __syncwarp();
+        sum += tile[(x * WIDTH + (y ^ 1) + i) % (32 * WIDTH)] + 1;
+      }
+      to[(blockIdx.x * 8 + y) * 32 + x] = sum;
+    }"""
+    kernel = compiled(code, "turn", (f"-DWIDTH={33 if mended else 32}",))
+    target = on_cupy(1 << 20)
+    return lambda: kernel((1 << 12,), (32, 8), (target,))
+
+
+@fault
+def threads_that_part(mended):
+    """Each thread of a warp takes another way, or all take the same."""
+    code = r"""extern "C" __global__ void part(float* to, int same) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      float sum = i;
+      int rounds = 64 * ((same ? blockIdx.x : threadIdx.x) % 32 + 1);
+      for (int k = 0; k < rounds; ++k) sum = sum * 0.999f + 0.5f;
+      to[i] = sum;
+    }"""
+    kernel, target = compiled(code, "part"), on_cupy(1 << 22)
+    return lambda: kernel((1 << 14,), (256,), (target, int(mended)))
+
+
+@fault
+def atomics_of_each_thread(mended):
+    """Each thread adds to a sum in memory, or a warp does so once."""
+    code = r"""extern "C" __global__ void add_up(float* sums, int warps_first) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      float value = i % 7;
+      if (warps_first)
+        for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(~0u, value, step);
+      if (!warps_first || threadIdx.x % 32 == 0) atomicAdd(&sums[i * 2654435761u % 4096], value);
+    }"""
+    kernel, target = compiled(code, "add_up"), on_cupy(4096)
+    return lambda: kernel((1 << 14,), (256,), (target, int(mended)))
+
+
+@fault
+def warps_at_a_barrier(mended):
+    """One warp of a block works while the others wait for it."""
+    code = r"""extern "C" __global__ void meet(float* to, int all) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x, warp = threadIdx.x / 32;
+      float sum = i;
+      for (int turn = 0; turn < 32; ++turn) {
+        if (all || warp == turn % 8)
+          for (int k = 0; k < (all ? 64 : 512); ++k) sum = sum * 0.999f + 0.5f;
+        __syncthreads();
+      }
+      to[i] = sum;
+    }"""
+    kernel, target = compiled(code, "meet"), on_cupy(1 << 22)
+    return lambda: kernel((1 << 14,), (256,), (target, int(mended)))
+
+
+@fault
+def registers_spilled(mended):
+    """Too few registers are allowed for what a thread keeps."""
+    code = r"""extern "C" __global__ void keep(float* to) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      float kept[96];
+      #pragma unroll
+      for (int k = 0; k < 96; ++k) kept[k] = to[(i + k * 37) % (1 << 22)];
+      for (int turn = 0; turn < 16; ++turn)
+        #pragma unroll
+        for (int k = 0; k < 96; ++k) kept[k] = kept[(k + 1) % 96] * 0.999f + kept[(k + 17) % 96];
+      float sum = 0;
+      #pragma unroll
+      for (int k = 0; k < 96; ++k) sum += kept[k];
+      to[i] = sum;
+    }"""
+    kernel = compiled(code, "keep", () if mended else ("--maxrregcount=32",))
+    target = on_cupy(1 << 22)
+    return lambda: kernel((1 << 12,), (256,), (target,))
+
+
+@fault
+def one_block_too_many(mended):
+    """The grid is a block more than fits on the GPU at a time."""
+    code = r"""extern "C" __global__ void __launch_bounds__(1024, 1) work(float* to) {
+      extern __shared__ float room[];
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      float sum = i;
+      for (int k = 0; k < 40000; ++k) sum = sum * 0.999f + 0.5f;
+      to[i] = sum + room[0] * 0;
+    }"""
+    kernel, target = compiled(code, "work"), on_cupy(1 << 20)
+    at_a_time = torch.cuda.get_device_properties(0).multi_processor_count
+    kernel.max_dynamic_shared_size_bytes = 150_000  # one block fits on a multiprocessor
+    blocks = at_a_time if mended else at_a_time + 1
+    return lambda: kernel((blocks,), (1024,), (target,), shared_mem=150_000)
+
+
+@fault
+def launches_of_another_length(mended):
+    """One launch in twenty has ten times the work of the others."""
+    code = r"""extern "C" __global__ void work(float* to, int rounds) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      float sum = i;
+      for (int k = 0; k < rounds; ++k) sum = sum * 0.999f + 0.5f;
+      to[i] = sum;
+    }"""
+    kernel, target = compiled(code, "work"), on_cupy(1 << 22)
+
+    def step():
+        for i in range(20):
+            rounds = 4000 if i == 7 and not mended else 400
+            kernel((1 << 14,), (256,), (target, rounds))
+
+    return step
+
+
+@fault
+def pools_that_shrink(mended):
+    """A pool gives its memory back at each synchronization and needs it again."""
+    import cupy
+
+    a, b = matrices(1024)
+    device, release_threshold = 0, 4  # cudaMemPoolAttrReleaseThreshold
+    pool = cupy.cuda.runtime.deviceGetDefaultMemPool(device)
+    cupy.cuda.runtime.memPoolSetAttribute(pool, release_threshold, (1 << 60) if mended else 0)
+
+    def step():
+        memory = cupy.cuda.malloc_async(512 << 20)
+        multiply(a, b, 8)
+        del memory
+        torch.cuda.synchronize()
+
+    return step
+
+
+# --- with the driver
+
+
+@fault
+def code_loaded_in_each_step(mended):
+    """The driver compiles a kernel in each step, which nobody runs."""
+    import ctypes
+
+    a, b = matrices(1024)
+    cuda = ctypes.CDLL("libcuda.so.1")
+    lines = "".join(f"fma.rn.f32 %f{i % 7}, %f{(i + 1) % 7}, %f{(i + 2) % 7}, %f{(i + 3) % 7};\n"
+                    for i in range(3000))  # fmt: skip
+
+    def load(number):
+        code = (".version 7.8\n.target sm_80\n.address_size 64\n"
+                f".visible .entry k{number}(.param .u64 p) {{\n.reg .f32 %f<7>;\n.reg .u64 %p;\n"
+                f"ld.param.u64 %p, [p];\n{lines}st.global.f32 [%p], %f0;\nret;\n}}\n")  # fmt: skip
+        module = ctypes.c_void_p()
+        if cuda.cuModuleLoadData(ctypes.byref(module), code.encode()) == 0:
+            cuda.cuModuleUnload(module)
+
+    numbers = iter(range(1000))
+
+    def step():
+        if not mended:
+            load(next(numbers))
+        multiply(a, b, 8)
+
+    return step
+
+
+@fault
+def a_function_of_the_host(mended):
+    """The stream waits for a function of the host between two products."""
+    import ctypes
+
+    a, b = matrices(1024)
+    cuda = ctypes.CDLL("libcuda.so.1")
+    wait = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: time.sleep(0.002))
+
+    def step():
+        multiply(a, b, 8)
+        if not mended:
+            cuda.cuLaunchHostFunc(ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), wait,
+                                  None)  # fmt: skip
+        multiply(a, b, 8)
+
+    return step
+
+
+# --- and more of PyTorch
+
+
+@fault
+def graphs_of_two_kernels(mended):
+    """Each graph has two kernels, or one graph has all."""
+    x = torch.randn(64, 64, device="cuda")
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x
+        for _ in range(100 if mended else 1):
+            y = (y + 1.0) * 0.5
+
+    def step():
+        for _ in range(1 if mended else 100):
+            graph.replay()
+
+    return step
+
+
+@fault
+def products_in_fp32(mended):
+    """Matrix products in FP32, where TF32 would do."""
+    torch.backends.cuda.matmul.allow_tf32 = mended
+    a, b = matrices(4096)
+    return lambda: multiply(a, b, 2)
+
+
+@fault
+def a_checkpoint_now_and_then(mended):
+    a, b = matrices(2048)
+    numbers = iter(range(1000))
+
+    def step():
+        if next(numbers) == 11 and not mended:
+            time.sleep(0.05)
+        multiply(a, b, 16)
+
+    return step
+
+
+@fault
+def streams_in_turns(mended):
+    """Small kernels of four streams, each of which waits for the one before."""
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def add_often(x, rounds, block: tl.constexpr):
+        place = x + tl.program_id(0) * block + tl.arange(0, block)
+        value = tl.load(place)
+        for _ in range(rounds):
+            value = value * 0.999 + 0.5
+        tl.store(place, value)
+
+    x = [torch.zeros(1 << 14, device="cuda") for _ in range(4)]
+    streams = [torch.cuda.Stream() for _ in x]
+
+    def step():
+        now = torch.cuda.current_stream()
+        before = now
+        for each, stream in zip(x, streams, strict=True):
+            stream.wait_stream(now if mended else before)
+            with torch.cuda.stream(stream):
+                add_often[(16,)](each, 20_000, 1024)
+            before = stream
+        for stream in streams:
+            now.wait_stream(stream)
+
+    return step
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -235,12 +530,22 @@ def main():
     parser.add_argument("fault", choices=FAULTS)
     parser.add_argument("--mended", action="store_true", help="without the fault")
     parser.add_argument("--steps", type=int, default=18)
+    parser.add_argument("--lock", metavar="FILE", help="do the steps while nobody else has it")
     options = parser.parse_args()
+    os.environ["CUDA_CACHE_DISABLE"] = "1"  # the driver compiles each time
     step = FAULTS[options.fault](options.mended)
+    step()  # compiles and loads what it needs
     torch.cuda.synchronize()
+    with open(options.lock or os.devnull, "a", encoding="ascii") as lock:
+        if options.lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        take(options.steps, step)
+
+
+def take(steps, step):
     # The host is one step ahead, so that a step takes as long as its work.
     ends = [torch.cuda.Event(), torch.cuda.Event()]
-    for number in range(options.steps):
+    for number in range(steps):
         with nvtx.range(f"step {number}"):
             step()
             ends[0].record()

@@ -22,13 +22,54 @@ FAULTS = {
     "slow_loader": "host_away",
     "work_of_the_host": "host_away",
     "few_blocks": "small_grids",
+    "registers_spilled": "spills",
+    "one_block_too_many": "partial_waves",
+    "launches_of_another_length": "uneven_launches",
+    "pools_that_shrink": "pool_growth",
+    "code_loaded_in_each_step": "module_loading",
+    "a_function_of_the_host": "waiting_work",
+    "graphs_of_two_kernels": "small_graphs",
+    "products_in_fp32": "fp32_matrix_products",
+    "a_checkpoint_now_and_then": "slow_steps",
+    "streams_in_turns": "serial_streams",
+    "loads_with_a_stride": "scattered_accesses",
+    "threads_at_one_bank": "bank_conflicts",
+    "threads_that_part": "divergent_warps",
+    "atomics_of_each_thread": "many_atomics",
+    "warps_at_a_barrier": "barrier_stalls",
+}
+OF_CUPY = {
+    "registers_spilled",
+    "one_block_too_many",
+    "launches_of_another_length",
+    "pools_that_shrink",
+    "loads_with_a_stride",
+    "threads_at_one_bank",
+    "threads_that_part",
+    "atomics_of_each_thread",
+    "warps_at_a_barrier",
+}
+FOR_FINDINGS = ("--metrics", "@findings", "--replay-mode", "kernel")
+# What a trace does not show: how findings proposes to record it.
+OPTIONS = {
+    "loads_with_a_stride": FOR_FINDINGS,
+    "threads_at_one_bank": FOR_FINDINGS,
+    "threads_that_part": FOR_FINDINGS,
+    "atomics_of_each_thread": (
+        "--metrics",
+        "l2_atomic_transactions,l2_read_transactions,l2_write_transactions",
+        "--replay-mode",
+        "kernel",
+    ),
+    "warps_at_a_barrier": ("--pc-sampling",),
 }
 
 
 def findings_of(c, fault, *options):
     path = c.folder / f"{fault}{''.join(options)}.sqlite"
-    words = [python(c, "torch", "triton"), TWINS, fault, *options]
-    recorded = run([c.options.gpuprof, "-q", "-o", path, *words])
+    modules = ("torch", "triton", *(("cupy",) if fault in OF_CUPY else ()))
+    words = [python(c, *modules), TWINS, fault, *options]
+    recorded = run([c.options.gpuprof, "-q", *OPTIONS.get(fault, ()), "-o", path, *words])
     c.equal(recorded.code, 0, f"exit code; {recorded.stderr.strip()[-300:]}")
     asked = run([c.options.gpuprof, "findings", path, "--json", "--min", "0"])
     c.equal(asked.code, 0, f"exit code of findings; {asked.stderr.strip()}")
@@ -37,6 +78,14 @@ def findings_of(c, fault, *options):
 
 def step_time(document):
     return document["devices"][0]["time_ns"] / document["steps"]
+
+
+def simulated_step(document, rule):
+    """With the finding mended; None: it is not found, or not simulated."""
+    for finding in document["findings"]:
+        if finding["rule"] == rule and finding["simulated_ns"] is not None:
+            return step_time(document) - finding["simulated_ns"] / document["steps"]
+    return None
 
 
 @each("twins", FAULTS)
@@ -53,7 +102,6 @@ def twins(c, fault):
     for finding in faulty["findings"]:
         if finding["rule"] == rule:
             c.seen["share"] = round(finding["share"], 4)
-            if finding["simulated_ns"] is not None:
-                simulated = before - finding["simulated_ns"] / faulty["steps"]
-                c.seen["simulated_step_us"] = round(simulated / 1e3, 1)
-                c.seen["simulated_of_the_twin"] = round(simulated / after, 3)
+    if simulated := simulated_step(faulty, rule):
+        c.seen["simulated_step_us"] = round(simulated / 1e3, 1)
+        c.seen["simulated_of_the_twin"] = round(simulated / after, 3)
