@@ -35,7 +35,8 @@ void ThreadSlots::begin(CheckedApi& cupti, bool system_thread_ids) {
   system_thread_ids_ = system_thread_ids;
   process_ = static_cast<std::uint32_t>(getpid());
   timestamp_ = is_system_clock(cupti) ? nullptr : cupti.cuptiGetTimestamp;
-  slot_size_ = arena_.call_slot_size();
+  // It never changes; a thread of the program may be between two records.
+  if (slot_size_ == 0) slot_size_ = arena_.call_slot_size();
   costs_.begin();
   clock_.begin();
   // Without it, slots of ended threads stay in use until the trace ends.
