@@ -44,7 +44,7 @@ class Session {
  public:
   // Before each launch.
   void launch(CUcontext context) {
-    if (failed_) return;
+    if (failed_ || ended_) return;
     const double begin = now_ms();
     if (!object_) {
       step("cannot begin", first_start(context));
@@ -57,9 +57,10 @@ class Session {
     ++launches_;
   }
 
+  // Of the context, or of the process, whichever is first.
   void end() {
     const double begin = now_ms();
-    if (!object_ || failed_) return;
+    if (!object_ || failed_ || std::exchange(ended_, true)) return;
     step("cannot end", stop());
     auto params = PARAMS(CUpti_RangeProfiler_Disable_Params);
     params.pRangeProfilerObject = object_;
@@ -141,7 +142,7 @@ class Session {
   const int batch_ = std::max(std::atoi(variable("BARE_BATCH").c_str()), 1);
   CUpti_RangeProfiler_Object* object_ = nullptr;
   cupti::Image fresh_, data_;
-  bool failed_ = false;
+  bool failed_ = false, ended_ = false;
   int in_batch_ = 0, launches_ = 0;
   double first_ = 0, more_ = 0;
 };
@@ -151,7 +152,8 @@ Session& session() {
   return the_one;
 }
 
-void CUPTIAPI called_back(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void* data) {
+void CUPTIAPI called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId, const void* data) {
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) return session().end();
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
   if (call.callbackSite == CUPTI_API_ENTER) session().launch(call.context);
 }
@@ -188,6 +190,8 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   for (const CUpti_CallbackId id : collect::kernel_launches) {
     api.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   }
+  api.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                          CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
   std::atexit([] { session().end(); });
   return 1;
 }
