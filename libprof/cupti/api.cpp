@@ -53,9 +53,7 @@ bool open(const char* path, Api& api, std::string& error) {
   if (!open_for_host(path, opened, error)) return false;
   // Without a driver CUPTI does not know its own version.
   if (const CUptiResult result = opened.cuptiGetVersion(&opened.version); result != CUPTI_SUCCESS) {
-    const char* text = "";
-    opened.cuptiGetResultString(result, &text);
-    error = std::string(path) + " does not start: " + text;
+    error = std::string(path) + " does not start: " + explained(opened, result);
     return false;
   }
   if (opened.version < oldest_version) {
@@ -112,9 +110,9 @@ std::string explained(const Api& api, CUptiResult result) {
     case CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED: return "CUPTI does not do that while SLI is on";
     case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED: return "CUPTI does not do that under WSL";
     default: {
-      const char* text = "";
+      const char* text = nullptr;  // without a driver 13.2 and newer have none
       api.cuptiGetResultString(result, &text);
-      return text;
+      return text ? text : "CUPTI's error " + std::to_string(result);
     }
   }
 }

@@ -22,9 +22,15 @@ std::vector<std::string> texts(const char* const* names, std::size_t count) {
 // What to do if no libcupti answers.
 std::string what_answers() {
   if (driver_found()) return "name a libcupti of CUDA 12.6 or newer with --cupti PATH";
-  return "without a driver CUPTI 13.0 and 13.1 answer: pip install --target cupti "
+  return "without a driver CUPTI up to 13.1 answers: pip install --target cupti "
          "nvidia-cuda-cupti==13.1.115, then --cupti cupti/nvidia/cu13/lib/libcupti.so.13 "
          "(GPUPROF_CUPTI in Python)";
+}
+
+// 13.2 does, in whatever function is called first. It has the sets, and 13.3 the partitions too.
+bool crashes_without_driver(const Api& api) {
+  return api.cuptiProfilerHostGetSinglePassSets && !api.cuptiProfilerHostSetDevicePartitionInfo &&
+         !driver_found();
 }
 
 // `what`: as in "how many passes metrics take".
@@ -51,7 +57,7 @@ HostLibrary::HostLibrary(const std::vector<std::string>& candidates)
         reason = api_->path + " has no host profiling API";
       } else {
         load_perfworks(*api_);
-        if (!chips().empty()) return;
+        if (!crashes_without_driver(*api_) && !chips().empty()) return;
         // From 13.2 on CUPTI has no host API without a driver (tested).
         reason = api_->path + " knows no chips without a driver, or without libnvperf_host.so";
         *api_ = {};
@@ -220,14 +226,32 @@ std::vector<std::string> HostChip::base_metrics(MetricType type) const {
   return texts(params.ppMetricNames, params.numMetrics);
 }
 
+namespace {
+
+// Asks about a base metric. CUPTI before 13.0 answers only if the name has a roll-up, any of them.
+template <class Ask>
+CUptiResult ask_about(const std::string& base, Ask&& ask) {
+  CUptiResult result = CUPTI_ERROR_INVALID_METRIC_NAME;
+  for (const char* roll_up : {"", ".sum", ".pct", ".avg.pct_of_peak_sustained_elapsed"}) {
+    if (result != CUPTI_ERROR_INVALID_METRIC_NAME) break;
+    result = ask((base + roll_up).c_str());
+  }
+  return result;
+}
+
+}  // namespace
+
 std::vector<std::string> HostChip::sub_metrics(const std::string& base, MetricType type) const {
   if (!object_) return library_->recorded()->sub_metrics(chip_, counting_, base, type);
   auto params = sized<CUpti_Profiler_Host_GetSubMetrics_Params>(
       CUpti_Profiler_Host_GetSubMetrics_Params_STRUCT_SIZE);
   params.pHostObject = object_->host;
   params.metricType = static_cast<CUpti_MetricType>(type);
-  params.pMetricName = base.c_str();
-  if (object_->api.cuptiProfilerHostGetSubMetrics(&params) != CUPTI_SUCCESS) return {};
+  const CUptiResult result = ask_about(base, [&](const char* name) {
+    params.pMetricName = name;
+    return object_->api.cuptiProfilerHostGetSubMetrics(&params);
+  });
+  if (result != CUPTI_SUCCESS) return {};
   return texts(params.ppSubMetrics, params.numOfSubmetrics);
 }
 
@@ -242,8 +266,10 @@ std::optional<MetricProperties> HostChip::properties(const std::string& name) co
     if (result != CUPTI_ERROR_INVALID_PARAMETER) break;
     params = sized<Params>(size);
     params.pHostObject = object_->host;
-    params.pMetricName = name.c_str();
-    result = object_->api.cuptiProfilerHostGetMetricProperties(&params);
+    result = ask_about(name, [&](const char* asked) {
+      params.pMetricName = asked;
+      return object_->api.cuptiProfilerHostGetMetricProperties(&params);
+    });
   }
   if (result != CUPTI_SUCCESS) return {};
   const auto text = [](const char* value) { return std::string(value ? value : ""); };

@@ -1,5 +1,5 @@
 // CUPTI's host profiling API: which metrics a chip has, how they are scheduled into passes, and
-// what a counter data image contains. Requires no GPU, and with CUPTI 13.0 and 13.1 no driver;
+// what a counter data image contains. Requires no GPU, and with CUPTI up to 13.1 no driver;
 // where no CUPTI answers, recorded answers are read from a file. This header requires no CUPTI
 // header.
 #pragma once

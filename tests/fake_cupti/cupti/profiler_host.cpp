@@ -1,4 +1,4 @@
-// The stand-in's host profiling API. Nothing here asks for a driver, as in NVIDIA's 13.0 and 13.1.
+// The stand-in's host profiling API. Nothing here asks for a driver, as in NVIDIA's up to 13.1.
 #include <cupti.h>
 #include <cupti_profiler_host.h>
 
@@ -51,6 +51,12 @@ using namespace fake;
 
 static_assert(static_cast<int>(MetricType::ratio) == CUPTI_METRIC_TYPE_RATIO);
 static_assert(static_cast<int>(MetricType::throughput) == CUPTI_METRIC_TYPE_THROUGHPUT);
+
+// NVIDIA's 12.6 to 12.9 answer about a metric only if its name has a roll-up.
+std::optional<Metric> metric_asked_about(std::uint32_t chip, std::string_view name) {
+  if (version() < 130000 && name.find('.') == name.npos) return {};
+  return find_metric(chip, name);
+}
 
 }  // namespace
 
@@ -165,7 +171,7 @@ CUptiResult cuptiProfilerHostGetSubMetrics(CUpti_Profiler_Host_GetSubMetrics_Par
   TROUBLE_IF_TOLD();
   EXPECT_SIZE(CUpti_Profiler_Host_GetSubMetrics_Params);
   if (!params->pHostObject || !params->pMetricName) return CUPTI_ERROR_INVALID_PARAMETER;
-  const auto metric = find_metric(params->pHostObject->chip, params->pMetricName);
+  const auto metric = metric_asked_about(params->pHostObject->chip, params->pMetricName);
   if (!metric) return CUPTI_ERROR_INVALID_METRIC_NAME;
   if (static_cast<MetricType>(params->metricType) != type_of(*metric)) {
     return CUPTI_ERROR_INVALID_PARAMETER;
@@ -187,7 +193,7 @@ CUptiResult cuptiProfilerHostGetMetricProperties(
       !params->pHostObject || !params->pMetricName) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
-  const auto metric = find_metric(params->pHostObject->chip, params->pMetricName);
+  const auto metric = metric_asked_about(params->pHostObject->chip, params->pMetricName);
   if (!metric) return CUPTI_ERROR_INVALID_METRIC_NAME;
   params->pDescription = description(*metric);
   params->pHwUnit = unit(*metric);
