@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "schema/activity/all.hpp"
+#include "schema/serial_kernels.hpp"
 
 namespace gpuprof::collect {
 namespace {
@@ -93,7 +94,7 @@ void Tracing::choose_details(const wire::Fields& config) {
   // A version without these lacks the column or rows, as documented.
   choose(wants(schema::CudaEvent::info.id) && cupti_.cuptiActivityEnableCudaEventDeviceTimestamps,
          cupti_.cuptiActivityEnableCudaEventDeviceTimestamps, "no times of events on the GPU");
-  choose(wants(schema::GraphTrace::info.id) && cupti_.cuptiActivityEnableDeviceGraph,
+  choose(wants(schema::GraphTrace::info.id) && !serial_ && cupti_.cuptiActivityEnableDeviceGraph,
          cupti_.cuptiActivityEnableDeviceGraph, "no graphs launched by kernels");
 }
 
@@ -216,9 +217,8 @@ void Tracing::disable(CUpti_ActivityKind kind) {
 // Kinds that CUPTI has, but that spoil more important data (measured:
 // docs/measurements/history.md).
 const char* Tracing::why_not(int kind) const {
-  if (serial_ && (kind == schema::Jit::info.id || kind == schema::MemDecompress::info.id)) {
-    // 13.4 and 13.5 trace kernels one at a time along with these, but cannot be switched back to
-    // it.
+  const schema::KindRef* known = schema::find_kind(kind);
+  if (serial_ && known && schema::needs_concurrent_kernels(*known->info)) {
     return "not while kernels are traced one at a time";
   }
   // Seen with 13.0 and 13.1; older versions are assumed to behave the same.

@@ -46,6 +46,17 @@ class Selection(FakeTest):
         rows = self.rows_of("gpu", "--concurrent-kernels", "off")
         self.assertEqual(rows, {**self.WHERE, "KERNEL": 23, "MEMCPY": 10, "MEMSET": 10})
 
+    def test_one_kernel_at_a_time_and_graphs_as_a_whole(self):
+        """CUPTI would not go back to one kernel at a time after the launch of a graph."""
+        run = self.profile("graphs", 4, 3, check=0,
+                           options=["--concurrent-kernels", "off", "--trace", "+graph,+host"])  # fmt: skip
+        database = self.database()
+        self.assertEqual(database.kernels(), {"eager": 4, "node": 12})
+        self.assertEqual(database.losses(), {})
+        self.assertRegex(
+            run.stderr, "GRAPH_TRACE.* stay empty: .* while kernels run one at a time\n"
+        )
+
     def test_windows(self):
         for target in (["windows"], ["windows", "runtime"]):
             for options in ([], ["--trace", "gpu"]):

@@ -101,8 +101,15 @@ def rare_kinds(c):
     for table, rows in (("MEMORY_POOL", 8), ("NAME", 2), ("CUDA_EVENT", 2)):
         count = database.one(f"SELECT count(*) FROM CUPTI_ACTIVITY_KIND_{table}")
         c.equal(count, rows, f"rows of {table}")
-    database = c.gpuprof([c.example("rare_work"), "2"], "--concurrent-kernels", "off", stdout=False)
+    one_by_one = "--concurrent-kernels", "off"
+    database = c.gpuprof([c.example("rare_work"), "2"], *one_by_one, stdout=False)
     c.equal(database.one("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 2, "rows of KERNEL")
+    # Graphs as a whole are left out, so that CUPTI goes back to one kernel at a time after each.
+    more = "--trace", "+graph,+host"
+    database = c.gpuprof([c.example("graph"), "5", "10", "3"], *one_by_one, *more, stdout=False)
+    c.sound(database)
+    c.kernels(database, {"add_step": 65})
+    c.expect("while kernels run one at a time" in database.outcome.stderr, "what is left out")
 
 
 @check

@@ -206,8 +206,10 @@ std::vector<Option> collect_options() {
        .set = set_api_trace},
       {.name = "concurrent-kernels",
        .argument = "on|off",
-       .help = "off: run kernels one at a time, those of CUDA graphs excepted\n"
-               "Run-time compilation and memory decompression are not recorded then.",
+       .help =
+           "off: run kernels one at a time, those of CUDA graphs excepted\n"
+           "Run-time compilation, memory decompression, host functions and graphs as a whole are "
+           "not recorded then.",
        .set = equals("on", [](Options& o) -> bool& { return o.trace.concurrent_kernels; })},
       {.name = "unified-memory-profiling",
        .argument = "per-process-device|off",

@@ -2,8 +2,11 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "libprof/base/driver_library.hpp"
 #include "libprof/base/text.hpp"
@@ -11,6 +14,8 @@
 #include "libprof/read/profile.hpp"
 #include "libprof/record/trace_selection.hpp"
 #include "libprof/report/memory.hpp"
+#include "schema/activity/all.hpp"
+#include "schema/serial_kernels.hpp"
 
 namespace gpuprof::app {
 
@@ -38,14 +43,28 @@ void print_run(Recorder& recorder, Log& log, const Options& options, std::int64_
   }
 }
 
+std::string_view why_empty(std::string_view table, const Options& options) {
+  const bool serial = !options.trace.concurrent_kernels || !options.metrics.requests.empty();
+  const auto kind = std::ranges::find(schema::kinds, table,
+                                      [](const schema::KindRef& each) { return each.info->table; });
+  return serial && kind != schema::kinds.end() && schema::needs_concurrent_kernels(*kind->info)
+             ? "CUPTI does not deliver it while kernels run one at a time"
+             : "this CUPTI, or the device, does not deliver it";
+}
+
 // Prints what was requested by name but is unavailable here.
 void print_unavailable(Recorder& recorder, Log& log, const Options& options) {
   for (store::Loader* loader : recorder.loaders()) {
+    std::map<std::string_view, std::vector<std::string>> empty;
     for (const std::string& table : record::tables_asked_for(options.trace)) {
       auto unavailable = loader->database().prepare(
           "SELECT 1 FROM STATISTIC WHERE name = 'kind_unavailable' AND value > 0 AND kind = ?1");
       if (!unavailable.bind(1, std::string_view(table)).step()) continue;
-      log.say(table + " stays empty: this CUPTI, or the device, does not deliver it");
+      empty[why_empty(table, options)].push_back(table);
+    }
+    for (const auto& [why, tables] : empty) {
+      log.say(joined(tables, ", ") + (tables.size() == 1 ? " stays empty: " : " stay empty: ") +
+              std::string(why));
     }
   }
 }

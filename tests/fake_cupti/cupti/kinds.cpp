@@ -1,6 +1,7 @@
 // Which kinds of records, and which functions' calls, the client of the stand-in wants.
 #include <cupti.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -41,9 +42,12 @@ CUptiResult enable(CUpti_ActivityKind kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL: {
       // Measured: these are in its way the second time.
       const bool again = cupti().was_serial.exchange(true) && version() >= 130400;
+      constexpr CUpti_ActivityKind in_the_way[] = {
+          CUPTI_ACTIVITY_KIND_JIT, CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS,
+          CUPTI_ACTIVITY_KIND_GRAPH_TRACE, CUPTI_ACTIVITY_KIND_GRAPH_HOST_NODE,
+          CUPTI_ACTIVITY_KIND_HOST_LAUNCH};
       if (wants(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ||
-          (again &&
-           (wants(CUPTI_ACTIVITY_KIND_JIT) || wants(CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS)))) {
+          (again && std::ranges::any_of(in_the_way, [](auto each) { return wants(each); }))) {
         return CUPTI_ERROR_NOT_COMPATIBLE;
       }
       break;
