@@ -4,9 +4,10 @@
 //
 // Each round: an allocation from a memory pool of its own, a copy between two contexts (of two
 // GPUs, if there are two), and a graph whose nodes record a CUDA event, wait for it, call the host
-// and launch a kernel. The stream and the device have names, given through NVTX. Prints what the
-// driver says of decompression, then "ok", and exits with 0 if the counts are right. Default: 2
-// rounds.
+// and launch a kernel. The stream and the device have names, given through NVTX. At the end the
+// device is asked to decompress a text, which Blackwell has an engine for. Prints what the driver
+// answers to that, then "ok", and exits with 0 if the counts are right, and the text if there is
+// one. Default: 2 rounds.
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExtCudaRt.h>
@@ -14,6 +15,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "examples/check.hpp"
 #include "examples/driver.hpp"
@@ -67,6 +69,36 @@ int copy_between_contexts() {
   return 0;
 }
 
+// Of a block that Deflate has stored as it is. Without an engine the driver refuses.
+int decompress(cudaStream_t stream) {
+  auto* attribute = find<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute", 2000);
+  auto* submit =
+      find<CUresult(CUmemDecompressParams*, std::size_t, unsigned, std::size_t*, CUstream)>(
+          "cuMemBatchDecompressAsync", 12060);
+  int algorithms = 0;
+  DRIVER(attribute(&algorithms, CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK, 0));
+  constexpr unsigned char stored[] = {1, 4, 0, 0xfb, 0xff, 't', 'e', 'x', 't'};
+  constexpr std::size_t most = 64;
+  unsigned char* memory;  // the block, the text, and its length
+  CHECK(cudaMalloc(&memory, 3 * most));
+  CHECK(cudaMemset(memory, 0, 3 * most));
+  CHECK(cudaMemcpy(memory, stored, sizeof stored, cudaMemcpyHostToDevice));
+  CUmemDecompressParams params{};
+  params.src = memory;
+  params.srcNumBytes = sizeof stored;
+  params.dst = memory + most;
+  params.dstNumBytes = 4;
+  params.dstActBytes = reinterpret_cast<cuuint32_t*>(memory + 2 * most);
+  params.algo = CU_MEM_DECOMPRESS_ALGORITHM_DEFLATE;
+  const CUresult answer = submit(&params, 1, 0, nullptr, stream);
+  std::printf("decompression: algorithms %d, CUresult %d\n", algorithms, static_cast<int>(answer));
+  if (answer != CUDA_SUCCESS) return algorithms & CU_MEM_DECOMPRESS_ALGORITHM_DEFLATE ? 1 : 0;
+  CHECK(cudaStreamSynchronize(stream));
+  char text[4];
+  CHECK(cudaMemcpy(text, memory + most, sizeof text, cudaMemcpyDeviceToHost));
+  return std::memcmp(text, "text", sizeof text) == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -74,12 +106,6 @@ int main(int argc, char** argv) {
   int* counter;
   CHECK(cudaMalloc(&counter, sizeof *counter));
   CHECK(cudaMemset(counter, 0, sizeof *counter));
-  auto* attribute = find<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute", 2000);
-  int algorithms = 0;
-  const CUresult known =
-      attribute(&algorithms, CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK, 0);
-  std::printf("decompression: CUresult %d, algorithms %d\n", static_cast<int>(known), algorithms);
-
   cudaStream_t stream;
   CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   nvtxNameCudaDeviceA(0, "the device");
@@ -116,7 +142,7 @@ int main(int argc, char** argv) {
 
   int counted = 0;
   CHECK(cudaMemcpy(&counted, counter, sizeof counted, cudaMemcpyDeviceToHost));
-  const bool right = counted == rounds && calls == 2 * rounds;
+  const bool right = counted == rounds && calls == 2 * rounds && decompress(stream) == 0;
   std::printf("%s\n", right ? "ok" : "wrong");
   return right ? 0 : 1;
 }

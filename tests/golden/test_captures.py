@@ -6,6 +6,7 @@ GPUPROF is the path of the gpuprof binary. After a deliberate change: tests/capt
 
 import os
 import pathlib
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -17,6 +18,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "support"))
 from scripts import load_script  # noqa: E402
 
+SOURCE = TESTS.parent
 CAPTURES = TESTS / "captures"
 GPUPROF = os.environ.get("GPUPROF")
 
@@ -38,6 +40,21 @@ class Captures(unittest.TestCase):
         self.assertGreaterEqual(
             names, {"metrics", "vector_add", "streams_graph", "two_processes", "torch_step", "die"}
         )
+
+    def test_kinds_of_which_none_has_a_row_are_explained(self):
+        kinds, explained = set(), set()
+        for header in (SOURCE / "schema/activity").glob("*.hpp"):
+            kinds.update(re.findall(r"^KIND\(\w+, \d+, (\w+),", header.read_text(), re.MULTILINE))
+        self.assertGreater(len(kinds), 40)
+        page = (SOURCE / "docs/machines.md").read_text(encoding="utf-8")
+        for row in page.partition("## Records that were never seen")[2].splitlines():
+            if row.startswith("| "):
+                explained.update(re.findall(r"[A-Z_0-9]{4,}", row.split("|")[1]))
+        for file in CAPTURES.glob("*.expected"):
+            rows = re.findall(r"^CUPTI_ACTIVITY_KIND_(\w+) \d", file.read_text(), re.MULTILINE)
+            kinds.difference_update(rows)
+        self.assertEqual(kinds - explained, set())
+        self.assertIn("MEM_DECOMPRESS", explained)
 
     def test_output_is_the_expected(self):
         for capture in make_expected.captures():

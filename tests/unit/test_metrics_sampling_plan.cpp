@@ -41,11 +41,12 @@ TEST_CASE("fewer metrics are sampled by default where samples are taken often") 
   CHECK(named.back() == usual[2]);
 }
 
-TEST_CASE("what is sampled by default fits one pass on a chip of each family") {
+TEST_CASE("what is sampled by default fits one pass on each chip") {
   const auto cupti = host_library();
   if (!cupti) return;
-  for (const char* name :
-       {"TU102", "GA100", "GA102", "GA10B", "AD102", "GH100", "GB100", "GB10B", "GB202", "GB20B"}) {
+  const std::vector<std::string> chips = cupti->chips();
+  CHECK(chips.size() == 30);
+  for (const std::string& name : chips) {
     CAPTURE(name);
     const cupti::HostChip chip(cupti, name, cupti::Counting::samples);
     const std::vector<std::string> metrics = metrics::default_samples(chip).names;
