@@ -9,6 +9,7 @@
 
 #include <cupti.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -57,13 +58,28 @@ class Buffers {
   void correct_clock() { slots_.correct_clock(); }
   ThreadSlots& slots() { return slots_; }
   ThreadSlots::Thread& this_thread() { return slots_.here(); }
+  // The id of the latest call of this thread that is known here; 0: none.
+  std::uint32_t last_correlation() {
+    const ThreadSlots::Thread& thread = slots_.here();
+    return std::max(thread.launched.correlation, thread.calls.open[0].correlation);
+  }
 
   // Settings; call before there are records.
   void want(int kind, bool wanted) { packer_->want(static_cast<std::size_t>(kind), wanted); }
-  // CUPTI's own records of calls are left out. Any thread.
-  void make_calls(bool made) {
+  // CUPTI's own records of calls, and of waits, are left out. Any thread.
+  void make_calls(bool calls, bool waits) {
     const std::lock_guard lock(packing_);
-    packer_->make_calls(made);
+    packer_->make_calls(calls, waits);
+  }
+  // Another client of CUPTI wants this kind, and we do not. Any thread.
+  void leave_out(int kind) {
+    const std::lock_guard lock(packing_);
+    packer_->want(static_cast<std::size_t>(kind), false);
+  }
+  // Records so far that CUPTI had no buffer for.
+  std::uint64_t dropped_by_cupti() const {
+    const auto what = static_cast<std::size_t>(wire::Count::records_dropped_by_cupti);
+    return arena_.ledger().counted[what].load();
   }
   // FUNCTION gets a row for each function of a module.
   void list_functions(bool wanted) { list_functions_ = wanted; }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "libprof/collect/driver.hpp"
@@ -66,6 +67,7 @@ void Collector::buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer,
     Collector& self = instance();
     if (!buffer) return;
     const State state = self.state_.load(std::memory_order_acquire);
+    if (state != State::stopped) self.sharing_.completed(buffer, used);
     if (state == State::running || state == State::leaving) {
       self.buffers_.completed(reinterpret_cast<std::byte*>(buffer), used);
     } else if (state != State::stopped) {
@@ -82,17 +84,21 @@ void Collector::called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId
                             const void* data) noexcept {
   Collector& self = instance();
   try {
+    const bool shared = self.subscription_.shares(domain, id);
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
-      return self.on_call(domain, id, *static_cast<const CUpti_CallbackData*>(data));
+      self.on_call(domain, id, *static_cast<const CUpti_CallbackData*>(data));
+      if (shared) [[unlikely]]
+        self.sharing_.called_back(domain, id, data);
+      return;
     }
     const KeepErrno keep;
     if (self.running()) {
       const Costs::Scope timed(self.buffers_.costs(), wire::Count::cost_contexts);
-      return self.on_callback(domain, id, data);
-    }
-    if (self.resting() && domain == CUPTI_CB_DOMAIN_RESOURCE && data) {
+      self.on_callback(domain, id, data);
+    } else if (self.resting() && domain == CUPTI_CB_DOMAIN_RESOURCE && data) {
       self.note_resource(id, *static_cast<const CUpti_ResourceData*>(data));
     }
+    if (shared) self.sharing_.called_back(domain, id, data);
   } catch (...) {
   }
 }
@@ -156,6 +162,10 @@ void Collector::on_handled_call(ThreadSlots::Thread& thread, CUpti_CallbackDomai
 void Collector::on_launch(ThreadSlots::Thread& thread, CUpti_CallbackId id,
                           const CUpti_CallbackData& call) {
   const bool enters = call.callbackSite == CUPTI_API_ENTER;
+  if (capture_.by_launches() && (is_kernel_launch(id) || is_graph_launch(id))) {
+    const KeepErrno keep;
+    turn(capture_.launch(enters));
+  }
   if (enters && call.symbolName) {
     buffers_.note_launch(call.symbolName, call.correlationId);
     thread.launched = {.correlation = call.correlationId};
@@ -292,6 +302,11 @@ void Collector::on_profiler_call(bool starts, const CUpti_CallbackData& call) {
   starts ? tracing_.start() : tracing_.stop();
 }
 
+void Collector::turn(CaptureRange::Turn turn) {
+  if (turn == CaptureRange::Turn::on) tracing_.start();
+  if (turn == CaptureRange::Turn::off) tracing_.stop();
+}
+
 // --- NVTX
 
 bool Collector::take_nvtx(NvtxGetExportTableFunc_t get_export_table) noexcept {
@@ -311,6 +326,7 @@ void Collector::nvtx_pushes(const char* message) noexcept {
   try {
     Collector& self = instance();
     if (!self.running()) return;
+    if (self.capture_.by_ranges()) self.turn(self.capture_.push(message));
     if (const auto metrics = self.metrics_.use()) metrics->nvtx_push(message);
   } catch (...) {
   }
@@ -322,6 +338,7 @@ void Collector::nvtx_pops() noexcept {
     Collector& self = instance();
     if (!self.running()) return;
     if (const auto metrics = self.metrics_.use()) metrics->nvtx_pop();
+    if (self.capture_.by_ranges()) self.turn(self.capture_.pop());
   } catch (...) {
   }
 }
@@ -363,6 +380,7 @@ void Collector::thread_main() {
     buffers_.correct_clock();
     buffers_.slots().prepare();
     look_for_second_clients();
+    sharing_.read_clock();
     if (const auto metrics = metrics_.use()) metrics->watch();
     wait_ms =
         std::min<double>(wait_ms * flush_growth, driver_up ? flush_every_ms : starting_flush_ms);
@@ -470,6 +488,18 @@ void Collector::look_for_driver() {
 void Collector::look_for_second_clients() {
   const std::lock_guard lock(loader_);
   watch_for_second_clients(&second_client);
+}
+
+// On any thread of the target, which may hold the loader's lock; our own may wait for that.
+void Collector::look_for_new_clients() noexcept {
+  Collector& self = instance();
+  if (!self.running() && !self.resting()) return;
+  constexpr int tries = 40;
+  for (int i = 0; i < tries; ++i) {
+    const std::unique_lock lock(self.loader_, std::try_to_lock);
+    if (lock.owns_lock()) return watch_for_second_clients(&second_client);
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
 }
 
 void Collector::second_client(const char* library) noexcept {

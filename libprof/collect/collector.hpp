@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "libprof/collect/buffers.hpp"
+#include "libprof/collect/capture_range.hpp"
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/cost_limit.hpp"
@@ -39,6 +40,7 @@
 #include "libprof/collect/nvtx_calls.hpp"
 #include "libprof/collect/range_profiler.hpp"
 #include "libprof/collect/removable.hpp"
+#include "libprof/collect/share/sharing.hpp"
 #include "libprof/collect/stream.hpp"
 #include "libprof/collect/subscription.hpp"
 #include "libprof/collect/tracing.hpp"
@@ -139,6 +141,8 @@ class Collector {
   void prepare_nvtx();
   void send_definitions();
   void receive_external_correlation();
+  // Other clients of CUPTI are served, or told that they cannot be.
+  void share_cupti();
   // Without waiting for the GPU.
   void deliver_what_runs();
   void say_goodbye();
@@ -163,6 +167,8 @@ class Collector {
   // Handles callbacks between two traces.
   void note_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
   void on_profiler_call(bool starts, const CUpti_CallbackData& call);
+  // On the program's thread, as for cudaProfilerStart and Stop.
+  void turn(CaptureRange::Turn turn);
 
   // Our own thread: flushes at intervals, and provides what CUPTI delivers no records for.
   void thread_main();
@@ -179,6 +185,7 @@ class Collector {
   void take_message(const wire::Frame& frame);
   void look_for_driver();
   void look_for_second_clients();
+  static void look_for_new_clients() noexcept;
   void record_device_attributes();
   void keep_to_budget();
   // What the launcher asks for.
@@ -208,6 +215,8 @@ class Collector {
   Subscription subscription_{cupti_};
   Buffers buffers_{cupti_, channel_, stream_};
   Tracing tracing_{cupti_, stream_, buffers_, contexts_, subscription_};
+  Sharing sharing_{cupti_, subscription_, tracing_, buffers_};
+  CaptureRange capture_;
   HwTrace hw_trace_{cupti_, stream_};
   NvtxHandles handles_{cupti_, contexts_};
   Removable<RangeProfiler> metrics_;         // absent: not wanted or not possible

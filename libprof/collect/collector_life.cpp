@@ -16,6 +16,8 @@
 #include "libprof/collect/keep_errno.hpp"
 #include "libprof/collect/process_facts.hpp"
 #include "libprof/collect/second_client.hpp"
+#include "libprof/collect/share/lookups.hpp"
+#include "libprof/collect/share/stand_ins.hpp"
 #include "schema/activity/all.hpp"
 
 namespace gpuprof::collect {
@@ -95,6 +97,7 @@ bool Collector::set_up(const char* socket_path) {
   config_ = std::move(*config);
   if (!subscribe() || !make_buffers()) return false;
   tracing_.choose(config_);
+  capture_.choose(config_);
   hw_trace_.choose(config_, contexts_.any_seen());
   prepare_metrics();
   prepare_context_collectors();
@@ -106,15 +109,16 @@ bool Collector::set_up(const char* socket_path) {
   const bool by_launch = by_context && by_context->by_launch();
   const bool modules = tracing_.wants(schema::Module::info.id);
   if (traces_itself_ && modules) keeps_modules_.store(true);
-  subscription_.want({.launches = measures || by_context || memory_,
-                      .modules = modules || memory_ || keeps_modules_,
-                      .module_ends = by_context || keeps_modules_,
-                      .graph_launches = tracing_.serial() || measures || by_context,
-                      .captures = measures || by_launch,
-                      .green_contexts = measures,
-                      .memory_calls = memory_ != nullptr,
-                      .graph_nodes = stacks_ != nullptr || uses_nccl_,
-                      .hw_trace = hw_trace_.listens()});
+  subscription_.want(
+      {.launches = measures || by_context || memory_ || capture_.by_launches(),
+       .modules = modules || memory_ || keeps_modules_,
+       .module_ends = by_context || keeps_modules_,
+       .graph_launches = tracing_.serial() || measures || by_context || capture_.by_launches(),
+       .captures = measures || by_launch,
+       .green_contexts = measures,
+       .memory_calls = memory_ != nullptr,
+       .graph_nodes = stacks_ != nullptr || uses_nccl_,
+       .hw_trace = hw_trace_.listens()});
   subscription_.enable(contexts_.any_seen());
   send_definitions();
   {
@@ -131,10 +135,12 @@ bool Collector::set_up(const char* socket_path) {
   if (memory_) memory_->begin(contexts_.all(), config_.integer("stacks", 0) != 0);
   if (const auto metrics = metrics_.use()) metrics->begin(contexts_.all());
   tracing_.begin();
+  if (capture_.from_start()) tracing_.start();
   // After that: CUPTI 13.5 records no kernels in a context that is already being sampled.
   if (by_context) by_context->begin(contexts_.all());
   if (contexts_.any_seen()) buffers_.keep_device_names();
   if (tracing_.wants(schema::ExternalCorrelation::info.id)) receive_external_correlation();
+  share_cupti();
   if (!std::exchange(handlers_, true)) {
     pthread_atfork(&before_fork, &after_fork, &forked);
     std::atexit(&exit_handler);
@@ -233,6 +239,10 @@ void Collector::leave() noexcept {
     // memory that CUPTI has freed, and the program fails (measured: docs/measurements/history.md).
     buffers_.leave_cupti();
     subscription_.end();
+    if (have_stand_ins()) {
+      stop_serving_clients();
+      sharing_.hand_over();
+    }
     say_goodbye();
     channel_.shut();
     state_.store(State::idle);
@@ -351,7 +361,7 @@ void Collector::prepare_stacks() {
 
 void Collector::prepare_nvtx() {
   const auto metrics = metrics_.use();
-  const bool measured = metrics && metrics->wants_nvtx();
+  const bool measured = (metrics && metrics->wants_nvtx()) || capture_.by_ranges();
   static constexpr NvtxRecords::Listener listener{&nvtx_pushes, &nvtx_pops};
   buffers_.nvtx().listen(measured ? &listener : nullptr);
   nvtx_wanted_.store(measured || tracing_.wants(schema::Marker::info.id));
@@ -385,6 +395,14 @@ void Collector::receive_external_correlation() {
   look_for_second_clients();
 }
 
+// Not while metrics are measured or instructions are sampled, which needs CUPTI's callbacks alone.
+void Collector::share_cupti() {
+  if (config_.integer("share", 1) == 0 || metrics_.there() || by_context_.there()) return;
+  serve_clients(sharing_, cupti_);
+  look_before_lookups(&look_for_new_clients);
+  look_for_second_clients();
+}
+
 // If NVTX came first, there was no driver yet to accept the callbacks: CUPTI 13.0 and 13.5 then
 // deliver none (measured).
 void Collector::driver_starts() noexcept {
@@ -401,6 +419,7 @@ void Collector::give_up(const std::string& why) {
   why_not_ = why;
   state_.store(State::stopped);
   leave_second_clients_alone();
+  stop_serving_clients();
   tracing_.end();
   subscription_.end();
   stream_.tell("error", why);
@@ -419,6 +438,7 @@ void Collector::forked() noexcept {
   Collector& self = instance();
   self.loader_.unlock();
   self.state_.store(State::stopped);
+  stop_serving_clients();
   self.channel_.abandon();
   self.buffers_.abandon();
 }

@@ -11,6 +11,20 @@ namespace {
 constexpr std::size_t most_text = 16 << 10;
 using schema::extract::most_payload_bytes;
 
+// Tells the listener of a pop when that is recorded.
+class ToldOfPop {
+ public:
+  explicit ToldOfPop(const NvtxRecords::Listener* listener) : listener_(listener) {}
+  ~ToldOfPop() {
+    if (listener_) listener_->pop();
+  }
+  ToldOfPop(const ToldOfPop&) = delete;
+  ToldOfPop& operator=(const ToldOfPop&) = delete;
+
+ private:
+  const NvtxRecords::Listener* const listener_;
+};
+
 // Ranges that a thread may have open; any deeper ones have no records.
 constexpr std::uint32_t most_ranges = 256;
 // A thread reserves this many numbers at a time.
@@ -308,7 +322,7 @@ int NvtxRecords::push(const NvtxDomain& domain, const NvtxEvent& event) {
 int NvtxRecords::pop(const NvtxDomain& domain, std::span<const nvtxPayloadData_t> payloads) {
   ThreadSlots::Thread& slot = slots_.here();
   const Costs::Callback timed(slots_.costs(), slot.timed, wire::Count::cost_nvtx);
-  if (const Listener* const listener = listener_.load(std::memory_order_acquire)) listener->pop();
+  const ToldOfPop told(listener_.load(std::memory_order_acquire));
   if (slot.trace == 0) return NVTX_NO_PUSH_POP_TRACKING;
   Thread& thread = here(slot);
   Thread::Open* const innermost = thread.innermost(domain);

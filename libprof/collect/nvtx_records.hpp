@@ -41,8 +41,8 @@ class NvtxRecords {
 
   // Turns records on or off.
   void record(bool on) { on_.store(on, std::memory_order_relaxed); }
-  // Reports each push and pop, whether or not it is recorded; null: no longer. Both may be called
-  // on any thread.
+  // Reports each push before it is recorded, and each pop after that, whether or not they are;
+  // null: no longer. Both may be called on any thread.
   struct Listener {
     void (*push)(const char* message);  // the message may be null
     void (*pop)();

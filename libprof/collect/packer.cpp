@@ -161,6 +161,7 @@ inline std::size_t Packer::stored_as(const CUpti_Activity* record, bool made) co
   auto kind = static_cast<std::size_t>(record->kind);
   const bool call = kind == CUPTI_ACTIVITY_KIND_DRIVER || kind == CUPTI_ACTIVITY_KIND_RUNTIME;
   if (call && makes_calls_ && !made) return left_out;
+  if (kind == CUPTI_ACTIVITY_KIND_SYNCHRONIZATION && makes_waits_ && !made) return left_out;
   if (is_kernel(kind) && !wanted_[kind]) {
     constexpr std::size_t both = CUPTI_ACTIVITY_KIND_KERNEL + CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     kind = both - kind;  // the other one

@@ -51,8 +51,11 @@ class Packer {
   void want(std::size_t kind, bool wanted) { wanted_[kind] = wanted; }
   // Driver calls of these threads are the collector's own and are left out.
   void leave_out_threads(const Arena& arena) { own_threads_ = &arena.own_threads(); }
-  // The collector makes the records of calls: CUPTI's own are left out.
-  void make_calls(bool made) { makes_calls_ = made; }
+  // The collector makes the records of calls, or of waits: CUPTI's own are left out.
+  void make_calls(bool calls, bool waits) {
+    makes_calls_ = calls;
+    makes_waits_ = waits;
+  }
   // CUPTI's range profiler launches its own kernels between the target's; they are left out, and
   // counted.
   void leave_out_profiler() { beside_profiler_ = true; }
@@ -105,7 +108,7 @@ class Packer {
   std::map<std::uint32_t, Rows> own_rows_;
   std::array<bool, kind_limit> wanted_{};
   const std::array<std::atomic<std::uint32_t>, 6>* own_threads_ = nullptr;
-  bool makes_calls_ = false;
+  bool makes_calls_ = false, makes_waits_ = false;
   bool beside_profiler_ = false;
   std::function<void(std::uint32_t, std::uint64_t)> payload_schemas_;
   std::uint64_t profiler_kernels_ = 0;

@@ -16,6 +16,7 @@
 #include "libprof/collect/made_records.hpp"
 #include "libprof/collect/nccl_operations.hpp"
 #include "libprof/collect/packer.hpp"
+#include "libprof/collect/record_sizes.hpp"
 #include "libprof/collect/stream.hpp"
 #include "libprof/collect/strings.hpp"
 #include "libprof/cupti/api.hpp"
@@ -26,36 +27,6 @@ namespace {
 // CUPTI sets this bit in the kind of a record it has begun but not finished: a kernel that was
 // launched and whose times are not known yet. Seen in CUPTI 13.0 and 13.5; undocumented.
 constexpr std::uint32_t unfinished = 0x80000000;
-
-// The lengths of CUPTI's records. Records carry no length, so CUPTI is made to step from one record
-// to the next in a buffer made for the purpose.
-class RecordSizes {
- public:
-  explicit RecordSizes(decltype(&::cuptiActivityGetNextRecord) next) : next_(next) {}
-
-  // 0: unknown.
-  std::size_t of(std::uint32_t kind) {
-    if (kind == 0 || kind >= kind_limit) return 0;
-    if (!sizes_[kind]) sizes_[kind] = measure(kind);
-    return sizes_[kind];
-  }
-
- private:
-  std::size_t measure(std::uint32_t kind) {
-    // Long enough for two records; every word is the kind, so the second one is found wherever it
-    // begins.
-    alignas(8) std::array<std::uint32_t, 1024> buffer;
-    buffer.fill(kind);
-    CUpti_Activity* record = nullptr;
-    auto* bytes = reinterpret_cast<std::uint8_t*>(buffer.data());
-    if (next_(bytes, sizeof buffer, &record) != CUPTI_SUCCESS) return 0;
-    if (next_(bytes, sizeof buffer, &record) != CUPTI_SUCCESS) return 0;
-    return static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - bytes);
-  }
-
-  decltype(&::cuptiActivityGetNextRecord) next_;
-  std::array<std::size_t, kind_limit> sizes_{};
-};
 
 // The kinds the run collects. Anything else in a slot is not a record, but the remains of one.
 using Kinds = std::array<bool, kind_limit>;

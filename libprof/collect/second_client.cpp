@@ -12,6 +12,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "libprof/collect/share/stand_ins.hpp"
+
 namespace gpuprof::collect {
 namespace {
 
@@ -59,6 +61,7 @@ CUptiResult subscribe_v2(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc call
 }
 
 void* replacement(const char* name) {
+  if (have_stand_ins()) return stand_in_for_import(name);
   if (std::strcmp(name, "cuptiSubscribe") == 0) return reinterpret_cast<void*>(&subscribe);
   if (std::strcmp(name, "cuptiSubscribe_v2") == 0) return reinterpret_cast<void*>(&subscribe_v2);
   if (std::strcmp(name, "cuptiActivityPushExternalCorrelationId") == 0) {
@@ -142,6 +145,27 @@ void look_through(const dl_phdr_info& library) {
   }
 }
 
+// Neither CUPTI nor gpuprof's own libraries.
+bool may_be_client(const char* path) {
+  const char* const slash = std::strrchr(path, '/');
+  const char* const name = slash ? slash + 1 : path;
+  return !std::strstr(name, "libcupti") && !std::strstr(name, "gpuprof");
+}
+
+// Unless no library was loaded since the loader had counted `seen`.
+void look_through_new(unsigned long long seen) {
+  // The loader's lock is held in here, so no library can be unloaded meanwhile.
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* seen_before) {
+        // The count is the same for all libraries. The first call examines all of them, and so does
+        // a later one if any was added: there is no telling which.
+        if (library->dlpi_adds == *static_cast<unsigned long long*>(seen_before)) return 1;
+        if (may_be_client(library->dlpi_name ? library->dlpi_name : "")) look_through(*library);
+        return 0;
+      },
+      &seen);
+}
+
 }  // namespace
 
 void take_external_correlation(decltype(&::cuptiActivityPushExternalCorrelationId) push,
@@ -155,19 +179,9 @@ void leave_second_clients_alone() { tell.store(nullptr); }
 void watch_for_second_clients(void (*told)(const char* library)) {
   static unsigned long long seen = 0;  // libraries loaded so far
   tell.store(told);
-  // The loader's lock is held in here, so no library can be unloaded meanwhile.
-  dl_iterate_phdr(
-      [](dl_phdr_info* library, std::size_t, void* loaded) {
-        auto& seen_before = *static_cast<unsigned long long*>(loaded);
-        // The count is the same for all libraries. The first call examines all of them, and so does
-        // a later one if any was added: there is no telling which.
-        if (library->dlpi_adds == seen_before) return 1;
-        const char* name = library->dlpi_name ? library->dlpi_name : "";
-        const bool cupti_itself = std::strstr(name, "libcupti") != nullptr;
-        if (!cupti_itself) look_through(*library);
-        return 0;
-      },
-      &seen);
+  look_through_new(seen);
+  // The loader, which is locked while libraries are looked through, finds what some import.
+  if (have_stand_ins() && look_up_imports()) look_through_new(0);
   dl_iterate_phdr(
       [](dl_phdr_info* library, std::size_t, void* loaded) {
         *static_cast<unsigned long long*>(loaded) = library->dlpi_adds;

@@ -1,10 +1,11 @@
-// Other CUPTI clients in the target, for example torch.profiler. Only one can use CUPTI, and we
-// came first: theirs fails with CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED. CUPTI does not
-// notify us, so the user would never learn why that tool's results are empty.
+// Other CUPTI clients in the target, for example torch.profiler. CUPTI has one subscriber, which we
+// are: the calls of another one would fail with CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED.
 //
-// Libraries linked against CUPTI call cuptiSubscribe through their own table of imported functions.
-// We replace that entry with a function that answers as CUPTI would, and reports the attempt.
-// Clients that look CUPTI up with dlsym are not noticed; they get CUPTI's own answer.
+// Libraries linked against CUPTI call it through their own table of imported functions. We replace
+// its entries with functions that serve the client (share/stand_ins.hpp), and dlsym with one that
+// finds these. Where clients are not served, only cuptiSubscribe is replaced, with a function that
+// answers as CUPTI would and reports the attempt: CUPTI does not notify us, so the user would never
+// learn why that tool's results are empty.
 #pragma once
 
 #include <cupti.h>
@@ -12,7 +13,8 @@
 namespace gpuprof::collect {
 
 // Looks through the libraries loaded since the last call. `told` is called once per attempt to
-// subscribe, on the thread that tries, with the path of the library. One thread at a time.
+// subscribe of a client that is not served, on the thread that tries, with the path of the library.
+// One thread at a time.
 void watch_for_second_clients(void (*told)(const char* library));
 
 // Libraries and programs with their own libcupti push correlation ids into that one, which nobody

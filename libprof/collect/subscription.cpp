@@ -64,7 +64,10 @@ std::optional<Subscription::Refusal> Subscription::open(std::string_view copies,
 void Subscription::want(Wanted wanted) {
   wanted_.clear();
   for (auto& domain : uses_) {
-    for (auto& use : domain) use.store(0, std::memory_order_relaxed);
+    for (auto& use : domain) use.fetch_and(shared, std::memory_order_relaxed);
+  }
+  for (auto& domain : other_uses_) {
+    for (auto& use : domain) use.fetch_and(shared, std::memory_order_relaxed);
   }
   unused_.store(false);
   always_launches_ = wanted.launches;
@@ -104,6 +107,7 @@ void Subscription::add(CUpti_CallbackDomain domain, std::span<const CUpti_Callba
   for (const CUpti_CallbackId id : ids) {
     wanted_.emplace_back(domain, id);
     if (auto* const use = use_of(domain, id)) use->fetch_or(handled);
+    if (auto* const use = other_use_of(domain, id)) use->fetch_or(handled);
   }
 }
 
@@ -124,6 +128,7 @@ void Subscription::enable(bool driver_up) {
       if (uses_of(calls.domain, id) & (calls.use | heard)) again(calls.domain, id);
     }
   }
+  for_each_shared(again);
 }
 
 void Subscription::enable_one(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool driver_up) {
@@ -197,8 +202,13 @@ void Subscription::disable() {
 
 void Subscription::disable_wanted() {
   for (const auto& [domain, id] : std::exchange(wanted_, {})) {
-    use_of(domain, id) ? remove_uses(domain, id, handled)
-                       : void(cupti_.cuptiEnableCallback(0, subscriber_, domain, id));
+    if (use_of(domain, id)) {
+      remove_uses(domain, id, handled);
+      continue;
+    }
+    auto* const use = other_use_of(domain, id);
+    const bool wanted = use && use->fetch_and(static_cast<std::uint8_t>(~handled)) & shared;
+    if (!wanted) cupti_.cuptiEnableCallback(0, subscriber_, domain, id);
   }
 }
 
@@ -211,6 +221,40 @@ void Subscription::rest(bool modules) {
     add(CUPTI_CB_DOMAIN_RESOURCE, module_ends);
   }
   enable(false);
+}
+
+CUptiResult Subscription::share(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool on) {
+  if (use_of(domain, id)) {
+    on ? add_use(domain, id, shared) : remove_uses(domain, id, shared);
+    return CUPTI_SUCCESS;
+  }
+  auto* const use = other_use_of(domain, id);
+  if (!use) return CUPTI_ERROR_INVALID_PARAMETER;
+  const std::uint8_t before =
+      on ? use->fetch_or(shared) : use->fetch_and(static_cast<std::uint8_t>(~shared));
+  if (before & handled || bool(before & shared) == on) return CUPTI_SUCCESS;
+  return cupti_.cuptiEnableCallback(on, subscriber_, domain, id);
+}
+
+CUptiResult Subscription::share_domain(CUpti_CallbackDomain domain, bool on) {
+  if (domain <= CUPTI_CB_DOMAIN_INVALID || domain >= CUPTI_CB_DOMAIN_SIZE) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  for (CUpti_CallbackId id = 1; id < most_functions; ++id) {
+    // Not every number belongs to a callback.
+    if (any_use_of(domain, id) && shares(domain, id) != on) share(domain, id, on);
+  }
+  return CUPTI_SUCCESS;
+}
+
+void Subscription::forget_shared() {
+  constexpr auto others = static_cast<std::uint8_t>(~shared);
+  for (auto& domain : uses_) {
+    for (auto& use : domain) use.fetch_and(others, std::memory_order_relaxed);
+  }
+  for (auto& domain : other_uses_) {
+    for (auto& use : domain) use.fetch_and(others, std::memory_order_relaxed);
+  }
 }
 
 void Subscription::end() {

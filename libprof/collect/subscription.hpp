@@ -60,6 +60,7 @@ class Subscription {
     waits = 4,          // the call waits, and that gets a record
     heard = 8,          // nothing; but the work that the call requests has its correlation id
     placed = 16,        // where in the program's code the call is
+    shared = 32,        // another client of CUPTI wants it
     called_back = 128,  // CUPTI calls back, whether or not that has a use
   };
   // Functions that the collector records itself, so that CUPTI's activity kind stays off.
@@ -99,11 +100,42 @@ class Subscription {
   // Ends all callbacks.
   void end();
 
+  // Callbacks that another client of CUPTI in the process wants (share/sharing.hpp), while we are
+  // the subscriber. Any thread.
+  CUptiResult share(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool on);
+  CUptiResult share_domain(CUpti_CallbackDomain domain, bool on);
+  bool shares(CUpti_CallbackDomain domain, CUpti_CallbackId id) const {
+    const auto* const use = any_use_of(domain, id);
+    return use && use->load(std::memory_order_relaxed) & shared;
+  }
+  // After end().
+  void forget_shared();
+  template <class F>
+  void for_each_shared(F&& f) const {
+    for (std::size_t domain = 0; domain < CUPTI_CB_DOMAIN_SIZE; ++domain) {
+      for (CUpti_CallbackId id = 0; id < most_functions; ++id) {
+        const auto of = static_cast<CUpti_CallbackDomain>(domain);
+        if (shares(of, id)) f(of, id);
+      }
+    }
+  }
+
  private:
   static constexpr std::size_t most_functions = 2048;
+  static constexpr std::size_t most_others = 128;  // callbacks of another domain
 
   std::atomic<std::uint8_t>* use_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
     return domain < uses_.size() && id < most_functions ? &uses_[domain][id] : nullptr;
+  }
+  // Also of domains that are not the runtime's and the driver's.
+  const std::atomic<std::uint8_t>* any_use_of(CUpti_CallbackDomain domain,
+                                              CUpti_CallbackId id) const {
+    if (domain < uses_.size()) return id < most_functions ? &uses_[domain][id] : nullptr;
+    return domain < other_uses_.size() && id < most_others ? &other_uses_[domain][id] : nullptr;
+  }
+  std::atomic<std::uint8_t>* other_use_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+    const bool known = domain >= uses_.size() && domain < other_uses_.size() && id < most_others;
+    return known ? &other_uses_[domain][id] : nullptr;
   }
   void disable_wanted();
   void add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids);
@@ -120,6 +152,9 @@ class Subscription {
   // By domain: of the runtime's and the driver's functions.
   std::array<std::array<std::atomic<std::uint8_t>, most_functions>, CUPTI_CB_DOMAIN_RUNTIME_API + 1>
       uses_{};
+  // By domain, of those that are not functions: handled and shared.
+  std::array<std::array<std::atomic<std::uint8_t>, most_others>, CUPTI_CB_DOMAIN_SIZE>
+      other_uses_{};
 };
 
 }  // namespace gpuprof::collect

@@ -113,7 +113,8 @@ void Tracing::begin() {
                  .cuda_events = wants(schema::CudaEvent::info.id),
                  .places = places_},
                 stream_);
-  buffers_.make_calls(calls_.by_callbacks(CUPTI_ACTIVITY_KIND_RUNTIME));
+  buffers_.make_calls(calls_.by_callbacks(CUPTI_ACTIVITY_KIND_RUNTIME),
+                      calls_.by_callbacks(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION));
   const std::lock_guard lock(enabling_);
   for (const int kind : kinds_) {
     // Where things ran is needed whatever is collected, and is reported only once.
@@ -176,7 +177,7 @@ void Tracing::enable(int kind) {
   switch (info->source) {
     case schema::Source::ourselves:
     case schema::Source::with_other: return;
-    case schema::Source::enable_and_dump: result = enable_and_dump(cupti_kind(kind)); break;
+    case schema::Source::enable_and_dump: result = switch_on(cupti_kind(kind), true); break;
     case schema::Source::enable:
       if (waits_for_driver(kind) && !contexts_.any_seen()) {
         waiting_kinds_.push_back(kind);
@@ -184,7 +185,7 @@ void Tracing::enable(int kind) {
         return;
       }
       if (kind == schema::UnifiedMemoryCounter::info.id) configure_unified_memory();
-      result = cupti_.cuptiActivityEnable(cupti_kind(kind));
+      result = switch_on(cupti_kind(kind));
       break;
   }
   if (!cupti_.try_("cuptiActivityEnable", result, not_to_be_had)) {
@@ -194,6 +195,38 @@ void Tracing::enable(int kind) {
   enabled_.insert(kind);
   calls_.enabled(kind, true);
   if (is_kernel(static_cast<std::size_t>(kind))) buffers_.nccl().record(true);
+}
+
+CUptiResult Tracing::switch_on(CUpti_ActivityKind kind, bool dump) {
+  const std::lock_guard lock(switching_);
+  const CUptiResult result = dump ? enable_and_dump(kind) : cupti_.cuptiActivityEnable(kind);
+  if (result == CUPTI_SUCCESS) switched_[kind].by_us = true;
+  return result;
+}
+
+CUptiResult Tracing::switch_off(CUpti_ActivityKind kind) {
+  const std::lock_guard lock(switching_);
+  Wanted& wanted = switched_[kind];
+  wanted.by_us = false;
+  return wanted.by_client ? CUPTI_SUCCESS : cupti_.cuptiActivityDisable(kind);
+}
+
+CUptiResult Tracing::share(int kind, bool on) {
+  // The records are nothing that this run wants; external correlation ids join what it has.
+  if (on && !wants(kind) && kind != schema::ExternalCorrelation::info.id) buffers_.leave_out(kind);
+  const std::lock_guard lock(switching_);
+  Wanted& wanted = switched_[static_cast<std::size_t>(kind)];
+  const auto of_cupti = static_cast<CUpti_ActivityKind>(kind);
+  // While kernels are traced one at a time, this kind stands for the other.
+  constexpr int both = CUPTI_ACTIVITY_KIND_KERNEL + CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  const bool is_traced = wanted.by_us || (is_kernel(static_cast<std::size_t>(kind)) &&
+                                          switched_[static_cast<std::size_t>(both - kind)].by_us);
+  CUptiResult result = CUPTI_SUCCESS;
+  if (!is_traced) {
+    result = on ? cupti_.cuptiActivityEnable(of_cupti) : cupti_.cuptiActivityDisable(of_cupti);
+  }
+  wanted.by_client = on && result == CUPTI_SUCCESS;
+  return result;
 }
 
 // Before the driver is up there is nothing to dump, and CUPTI may return any error for that; then
@@ -209,7 +242,7 @@ CUptiResult Tracing::enable_and_dump(CUpti_ActivityKind kind) {
 void Tracing::disable(CUpti_ActivityKind kind) {
   if (calls_.by_callbacks(kind)) return calls_.record(kind, false);
   if (kind == CUPTI_ACTIVITY_KIND_MARKER) return buffers_.nvtx().record(false);
-  cupti_.try_("cuptiActivityDisable", cupti_.cuptiActivityDisable(kind));
+  cupti_.try_("cuptiActivityDisable", switch_off(kind));
   calls_.enabled(kind, false);
   if (is_kernel(kind)) buffers_.nccl().record(false);
 }
@@ -252,7 +285,7 @@ void Tracing::graph_launch(bool enters, bool measured) {
   if (now == before) return;
   disable(before);
   if (enters && measured) return;
-  cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(now));
+  cupti_.try_("cuptiActivityEnable", switch_on(now));
   buffers_.nccl().record(true);
 }
 
@@ -287,7 +320,7 @@ void Tracing::leave_out(CUpti_ActivityKind kind, const std::function<void()>& f)
   f();
   if (!traced) return;
   if (calls_.by_callbacks(kind)) return calls_.record(kind, true);
-  cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(kind));
+  cupti_.try_("cuptiActivityEnable", switch_on(kind));
 }
 
 bool Tracing::give_up(Cut cut) {
@@ -328,8 +361,8 @@ void Tracing::end() {
 // By CUPTI's own kinds, whose records are left out.
 void Tracing::watch_calls(bool on) {
   for (const auto kind : {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER}) {
-    on ? cupti_.try_("cuptiActivityEnable", cupti_.cuptiActivityEnable(kind))
-       : cupti_.try_("cuptiActivityDisable", cupti_.cuptiActivityDisable(kind));
+    on ? cupti_.try_("cuptiActivityEnable", switch_on(kind))
+       : cupti_.try_("cuptiActivityDisable", switch_off(kind));
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cupti.h>
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <mutex>
@@ -62,6 +63,11 @@ class Tracing {
   void graph_launch(bool enters, bool measured);
   // Calls f while the kind is not traced.
   void leave_out(CUpti_ActivityKind kind, const std::function<void()>& f);
+  // For another client of CUPTI in the process: the kind is on as long as that one or we want it.
+  // Any thread; takes no lock of those that are held while CUPTI flushes.
+  CUptiResult share(int kind, bool on);
+  // CUPTI makes the kind's records for nobody but another client.
+  bool leaves_to_others(int kind) const { return calls_.by_callbacks(kind) || !wants(kind); }
   // From now on graph launches no longer switch the tracing mode.
   void process_ends() { ends_.store(true); }
   // Gives up records for good. false: there were none of these.
@@ -82,6 +88,9 @@ class Tracing {
   // and each launch has two (seen with 13.0).
   void among_calls(const std::function<void()>& disable);
   CUptiResult enable_and_dump(CUpti_ActivityKind kind);
+  // CUPTI's kind, on and off for us.
+  CUptiResult switch_on(CUpti_ActivityKind kind, bool dump = false);
+  CUptiResult switch_off(CUpti_ActivityKind kind);
   void disable(CUpti_ActivityKind kind);
   bool give_up(int kind);
   const char* why_not(int kind) const;
@@ -102,6 +111,13 @@ class Tracing {
   bool from_start_ = true;           // not only after cudaProfilerStart
   bool measured_ = false;            // metrics are measured at the same time
   std::atomic<bool> serial_{false};  // kernels are traced one at a time
+
+  // Who has CUPTI trace a kind: we, another client.
+  struct Wanted {
+    bool by_us = false, by_client = false;
+  };
+  std::mutex switching_;  // guards it, and is held while CUPTI switches
+  std::array<Wanted, kind_limit> switched_{};
 
   std::atomic<bool> on_{false};
   std::atomic<bool> ends_{false};

@@ -9,6 +9,7 @@
 #include "libprof/compute/fill.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "schema/derived.hpp"
+#include "schema/step_names.hpp"
 
 namespace gpuprof::compute {
 namespace {
@@ -16,20 +17,6 @@ namespace {
 // After this many names on which it gave up, a file's expression is no longer used.
 constexpr std::uint64_t most_given_up = 100;
 constexpr std::size_t most_windows = 10'000;
-
-// Whether training code usually names its steps like this, with or without a number after it.
-bool is_usual(std::string_view name) {
-  constexpr std::array usual{"step",          "iteration",   "iter",        "batch",
-                             "profilerstep",  "train step",  "train_step",  "training step",
-                             "training_step", "global step", "global_step", "train batch",
-                             "train_batch"};
-  const std::size_t last = name.find_last_not_of(" 0123456789:/#_");
-  std::string lower(name.substr(0, last == name.npos ? 0 : last + 1));
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return std::ranges::find(usual, lower) != usual.end();
-}
 
 // Its StringTable id.
 std::int64_t id_of(const std::string& text, store::Database& database) {
@@ -66,7 +53,7 @@ Steps::Steps(store::Database& database) {
 }
 
 bool Steps::is_step(const std::string& name) const {
-  if (!pattern_) return is_usual(name);
+  if (!pattern_) return schema::names_a_step(name);
   return pattern_->gave_up() < most_given_up && pattern_->found_in(name);
 }
 

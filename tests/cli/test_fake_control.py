@@ -135,6 +135,49 @@ class Control(ControlTest):
                 self.assertEqual(self.control(*words, "true").returncode, 5)
 
 
+class CaptureRange(FakeTest):
+    def recorded(self, part, *more):
+        self.profile("marked", 20, options=["-f", "--capture-range", part, *more], check=0)
+        return self.database()
+
+    def test_parts(self):
+        three = 3  # launches of a step
+        steps = lambda *numbers: {f"in_{i}": three for i in numbers}  # noqa: E731
+        for part, kernels in {
+            "nvtx:step 7": steps(7),
+            "nvtx:step 7..step 9": steps(7, 8, 9) | {"between": 2},
+            "nvtx:part": {f"in_{i}": 1 for i in range(1, 21)},
+            "step:3-5": steps(3, 4, 5) | {"between": 2},
+            "step:19-": steps(19, 20) | {"between": 2},
+            "every:8": steps(8, 16),
+            "launch:6-8": {"in_2": 2, "between": 1},
+            "launch:1": {"in_1": 1},
+        }.items():
+            with self.subTest(part=part):
+                database = self.recorded(part)
+                self.assertEqual(database.kernels(), kernels)
+                self.assertEqual(database.rows("SELECT * FROM losses"), [])
+                # Each kernel has its call.
+                joined = "SELECT count(*) FROM launches WHERE api_name IS NOT NULL"
+                self.assertEqual(database.one(joined), sum(kernels.values()))
+
+    def test_ranges_are_whole(self):
+        database = self.recorded("nvtx:step 7..step 8")
+        names = database.rows("SELECT name FROM nvtx_ranges WHERE duration > 0 ORDER BY start")
+        self.assertEqual([name for (name,) in names], ["step 7", "part", "step 8", "part"])
+
+    def test_what_cannot_be(self):
+        for options, why in (
+            (["--capture-range", "step:5-3"], "every:1000"),
+            (["--capture-range", "nvtx:"], "every:1000"),
+            (["--capture-range", "step:3", "--delay", "1s"], "excludes --delay"),
+            (["--capture-range", "step:3", "--metrics", "x"], "only tracing can be switched"),
+        ):
+            run = self.profile("hello", options=options, output=False)
+            self.assertEqual(run.code, 5, run.stderr)
+            self.assertIn(why, run.stderr)
+
+
 class KeepLast(ControlTest):
     def test_what_is_old_goes(self):
         target = self.run_obeys("--keep-last", "300ms")

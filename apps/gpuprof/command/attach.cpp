@@ -247,10 +247,10 @@ void declare_attach(Grammar& grammar, AttachJob& job) {
   grammar.take("--for", time_to(job.time),
                "How long: 10s, 500ms, 5min; else until Ctrl-C or its end", "TIME");
   grammar.take_options(
-      job.options,
-      {"keep-last", "max-size", "trace", "profile-api-trace", "kernel-latency-timestamps",
-       "flush-period", "budget", "host-samples", "activity-buffers", "device-buffer-size",
-       "device-buffers", "cupti", "save-capture", "process-name", "context-name", "stream-name"});
+      job.options, {"keep-last", "max-size", "trace", "profile-api-trace",
+                    "kernel-latency-timestamps", "flush-period", "budget", "host-samples",
+                    "activity-buffers", "device-buffer-size", "device-buffers", "no-share", "cupti",
+                    "save-capture", "process-name", "context-name", "stream-name"});
   grammar.take_output_options(job.options);
   grammar.take_report_options(job.options);
 }

@@ -40,6 +40,41 @@ std::optional<Refusal> set_keep_last(Options& options, const std::string& value)
   return {};
 }
 
+// "100-110", "100" or, open to the end, "100-".
+bool set_numbers(CaptureOptions& capture, const std::string& value) {
+  const std::size_t dash = value.find('-');
+  const auto first = parse<std::int64_t>(value.substr(0, dash));
+  const std::string rest = dash == value.npos ? value : value.substr(dash + 1);
+  const auto last = rest.empty() ? std::optional(INT64_MAX) : parse<std::int64_t>(rest);
+  if (!first || !last || *first < 1 || *last < *first) return false;
+  capture.first = *first;
+  capture.last = *last;
+  return true;
+}
+
+std::optional<Refusal> set_capture_range(Options& options, const std::string& value) {
+  CaptureOptions capture;
+  const std::size_t colon = value.find(':');
+  capture.what = value.substr(0, colon);
+  const std::string rest = colon == value.npos ? "" : value.substr(colon + 1);
+  bool known = false;
+  if (capture.what == "nvtx") {
+    const std::size_t dots = rest.find("..");
+    capture.from = rest.substr(0, dots);
+    if (dots != rest.npos) capture.to = rest.substr(dots + 2);
+    known = !capture.from.empty() && (dots == rest.npos || !capture.to.empty());
+  } else if (capture.what == "step" || capture.what == "launch") {
+    known = set_numbers(capture, rest);
+  } else if (capture.what == "every") {
+    known = rest.find('-') == rest.npos && set_numbers(capture, rest);
+  }
+  if (!known) {
+    return Refusal{.takes = "nvtx:NAME, nvtx:NAME..NAME, step:100-110, every:1000, launch:1-50"};
+  }
+  options.capture = capture;
+  return {};
+}
+
 std::optional<Refusal> set_max_size(Options& options, const std::string& value) {
   const auto bytes = size_of(value);
   if (!bytes) return Refusal{.takes = a_size};
@@ -181,6 +216,14 @@ std::vector<Option> collect_options() {
        .help = "Record for this long, from the start or --delay on; the program runs on",
        .is = ours,
        .set = time([](Options & o) -> auto& { return o.duration; })},
+      {.name = "capture-range",
+       .argument = "PART",
+       .help = "Record a part of the program alone: nvtx:NAME while that range is open, "
+               "nvtx:NAME..NAME from the begin of one to the end of the other, step:100-110 "
+               "(ranges named like steps), every:1000 one step of a thousand, launch:1-50\n"
+               "Of push and pop; the program runs on.",
+       .is = ours,
+       .set = set_capture_range},
       {.name = "keep-last",
        .argument = "AMOUNT",
        .help = "Keep only the latest records, of 60s or 2GB say: for programs that run for weeks\n"
@@ -323,6 +366,11 @@ std::vector<Option> collect_options() {
                "then no more calls but those that request work, then none",
        .is = ours,
        .set = set_budget},
+      {.name = "no-share",
+       .help = "Keep CUPTI from other profilers in the program: torch.profiler, Proton, JAX's\n"
+               "They work otherwise, and get their own records.",
+       .is = ours,
+       .set = flag([](Options& o) { o.share = false; })},
       {.name = "activity-buffers",
        .argument = "N",
        .help = "Buffers of 1 MiB that CUPTI may fill at a time (256)",

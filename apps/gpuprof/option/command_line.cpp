@@ -168,6 +168,11 @@ class Parser {
     if (switches && !control.empty()) {
       errors_.push_back("Error: --delay, --duration, --max-size: " + control);
     }
+    const bool part = !options_.capture.what.empty();
+    if (part && !control.empty()) errors_.push_back("Error: --capture-range: " + control);
+    if (part && (options_.delay || !options_.profile_from_start)) {
+      errors_.emplace_back("Error: --capture-range excludes --delay and --profile-from-start off.");
+    }
     if (options_.delay && !options_.profile_from_start) {
       errors_.emplace_back("Error: --delay and --profile-from-start off exclude one another.");
     }

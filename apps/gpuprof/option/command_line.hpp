@@ -84,6 +84,13 @@ struct HwTraceOptions {
   int buffer_mb = 0;  // 0: CUPTI's own size
 };
 
+// The part of the run that is recorded, by what the program does (collect/capture_range.hpp).
+struct CaptureOptions {
+  std::string what;      // nvtx, step, every or launch; empty: all is recorded
+  std::string from, to;  // names of ranges
+  std::int64_t first = 1, last = 1;
+};
+
 struct Options {
   Action action = Action::run;
   std::string command_line;  // gpuprof's own, quoted for a shell
@@ -95,6 +102,7 @@ struct Options {
   bool kernel_latency_timestamps = false;
   // The part of the run that is recorded; absent: all.
   std::optional<std::chrono::milliseconds> delay, duration;
+  CaptureOptions capture;
   std::uint64_t max_bytes = 0;  // of the file: nothing more is recorded then; 0: no limit
   // What a ring keeps: the latest records; with neither, all.
   std::optional<std::chrono::milliseconds> keep_time;
@@ -111,6 +119,7 @@ struct Options {
   int slots = 0;                   // 0: the collector's default
   DeviceBuffers device_buffers;
   HwTraceOptions hw_trace;
+  bool share = true;                                    // CUPTI, with other clients in the program
   std::string process_name, context_name, stream_name;  // with placeholders; empty: none
   std::vector<const Option*> without_effect;  // options given that have no effect, or none yet
 

@@ -50,9 +50,18 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
   config.set("queries", static_cast<std::int64_t>(selection.queries));
   config.set("allocation_source", static_cast<std::int64_t>(selection.allocation_source));
   config.set("latency_timestamps", static_cast<std::int64_t>(options.kernel_latency_timestamps));
-  config.set("from_start", std::int64_t{options.profile_from_start && !options.delay});
+  const bool whole = options.capture.what.empty();
+  config.set("from_start", std::int64_t{options.profile_from_start && !options.delay && whole});
+  if (!whole) {
+    config.set("capture", options.capture.what);
+    config.set("capture_from", options.capture.from);
+    config.set("capture_to", options.capture.to);
+    config.set("capture_first", options.capture.first);
+    config.set("capture_last", options.capture.last);
+  }
   if (options.flush_ms > 0) config.set("flush_ms", std::int64_t{options.flush_ms});
   if (options.budget > 0) config.set("budget", std::int64_t{options.budget});
+  config.set("share", std::int64_t{options.share});
   config.set("cupti", cupti);
   if (options.trace.memory) config.set("track_memory", std::int64_t{1});
   if (options.trace.stacks) config.set("stacks", std::int64_t{1});

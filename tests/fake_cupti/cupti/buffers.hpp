@@ -36,5 +36,9 @@ bool are_forked();
 bool is_only_collectors(std::uint32_t cbid);
 
 std::uint64_t timestamp();
+// cuptiActivityRegisterTimestampCallback: a clock of the client's that is as fast.
+void use_clock(CUpti_TimestampCallbackFunc clock);
+// A time of timestamp()'s as records have it.
+std::uint64_t in_clients_clock(std::uint64_t time);
 
 }  // namespace fake

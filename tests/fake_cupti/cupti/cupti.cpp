@@ -126,6 +126,12 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
   return CUPTI_SUCCESS;
 }
 
+CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock) {
+  FAIL_IF_TOLD();
+  use_clock(clock);
+  return CUPTI_SUCCESS;
+}
+
 CUptiResult cuptiActivityFlushAll(std::uint32_t flags) {
   FAIL_IF_TOLD();
   flush_all(flags & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -161,7 +167,7 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, std::uint32_t, std::siz
 
 CUptiResult cuptiGetTimestamp(std::uint64_t* now) {
   FAIL_IF_TOLD();
-  *now = timestamp();
+  *now = in_clients_clock(timestamp());
   return CUPTI_SUCCESS;
 }
 

@@ -124,8 +124,8 @@ void on_exit(ApiCall& call, std::uint32_t result) {
   write_external_ids(call.correlation);
   auto record = blank<CUpti_ActivityAPI>();
   record.cbid = call.cbid;
-  record.start = call.start;
-  record.end = timestamp();
+  record.start = in_clients_clock(call.start);
+  record.end = in_clients_clock(timestamp());
   record.processId = static_cast<std::uint32_t>(getpid());
   record.threadId = thread_id();
   record.correlationId = call.correlation;

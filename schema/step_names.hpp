@@ -1,0 +1,29 @@
+// The names that training code usually gives to its steps.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace gpuprof::schema {
+
+// Whether a range of this name is a step, with or without a number after it. Allocates nothing.
+constexpr bool names_a_step(std::string_view name) {
+  constexpr std::array<std::string_view, 13> usual{
+      "step",        "iteration",   "iter",          "batch",         "profilerstep",
+      "train step",  "train_step",  "training step", "training_step", "global step",
+      "global_step", "train batch", "train_batch"};
+  const std::size_t last = name.find_last_not_of(" 0123456789:/#_");
+  name = name.substr(0, last == name.npos ? 0 : last + 1);
+  for (const std::string_view known : usual) {
+    bool same = name.size() == known.size();
+    for (std::size_t i = 0; same && i < known.size(); ++i) {
+      const char c = name[i];
+      same = known[i] == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+    }
+    if (same) return true;
+  }
+  return false;
+}
+
+}  // namespace gpuprof::schema
