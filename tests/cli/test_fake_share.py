@@ -67,7 +67,7 @@ class Share(AttachTest):
         self.assertEqual(database.one("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), 0)
 
     def test_not_shared(self):
-        for options in (["--no-share"], ["--metrics", "ipc"]):
+        for options in (["--no-share"], ["--pc-sampling"]):
             with self.subTest(options=options):
                 run = self.profile("client", 2, CUPTI, options=["-f", *options], check=4)
                 self.assertEqual(run.stdout, b"refused: 39\n")
