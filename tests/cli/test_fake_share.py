@@ -1,4 +1,5 @@
 """Other clients of CUPTI in a recorded program get what they ask for, and the profile is complete."""
+# ctest-labels: plain
 
 import subprocess
 import sys

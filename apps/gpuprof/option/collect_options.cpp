@@ -219,9 +219,9 @@ std::vector<Option> collect_options() {
       {.name = "capture-range",
        .argument = "PART",
        .help = "Record a part of the program alone: nvtx:NAME while that range is open, "
-               "nvtx:NAME..NAME from the begin of one to the end of the other, step:100-110 "
+               "nvtx:NAME..NAME from the beginning of one to the end of the other, step:100-110 "
                "(ranges named like steps), every:1000 one step of a thousand, launch:1-50\n"
-               "Of push and pop; the program runs on.",
+               "Ranges of push and pop count. The program runs on.",
        .is = ours,
        .set = set_capture_range},
       {.name = "keep-last",
@@ -367,7 +367,7 @@ std::vector<Option> collect_options() {
        .is = ours,
        .set = set_budget},
       {.name = "no-share",
-       .help = "Keep CUPTI from other profilers in the program: torch.profiler, Proton, JAX's\n"
+       .help = "Keep CUPTI from other profilers in the program, such as torch.profiler\n"
                "They work otherwise, and get their own records.",
        .is = ours,
        .set = flag([](Options& o) { o.share = false; })},
