@@ -42,26 +42,31 @@ double now_ms() {
 // One context, one thread.
 class Session {
  public:
-  // Before each launch.
-  void launch(CUcontext context) {
+  void launch_begins(CUcontext context) {
     if (failed_ || ended_) return;
     const double begin = now_ms();
     if (!object_) {
       step("cannot begin", first_start(context));
       first_ += now_ms() - begin;
-    } else if (in_batch_ == batch_) {
-      step("cannot go on", stop() && start());
+    } else if (in_batch_ == 0) {
+      step("cannot start", start());
       more_ += now_ms() - begin;
     }
     ++in_batch_;
     ++launches_;
+  }
+  void launch_ends() {
+    if (failed_ || ended_ || in_batch_ < batch_) return;
+    const double begin = now_ms();
+    step("cannot stop", stop());
+    more_ += now_ms() - begin;
   }
 
   // Of the context, or of the process, whichever is first.
   void end() {
     const double begin = now_ms();
     if (!object_ || failed_ || std::exchange(ended_, true)) return;
-    step("cannot end", stop());
+    if (in_batch_ > 0) step("cannot stop at the end", stop());
     auto params = PARAMS(CUpti_RangeProfiler_Disable_Params);
     params.pRangeProfilerObject = object_;
     step("cannot disable", api.cuptiRangeProfilerDisable(&params) == CUPTI_SUCCESS);
@@ -82,8 +87,8 @@ class Session {
   }
 
   bool first_start(CUcontext context) {
-    const cupti::Image image = config.get();
-    if (image.empty()) return false;
+    image_ = config.get();
+    if (image_.empty()) return false;
     auto initialize = PARAMS(CUpti_Profiler_Initialize_Params);
     api.cuptiProfilerInitialize(&initialize);
     auto enable = PARAMS(CUpti_RangeProfiler_Enable_Params);
@@ -106,30 +111,30 @@ class Session {
     empty.counterDataSize = fresh_.size();
     empty.pCounterData = fresh_.data();
     if (api.cuptiRangeProfilerCounterDataImageInitialize(&empty) != CUPTI_SUCCESS) return false;
-    data_ = fresh_;
+    return start();
+  }
 
+  bool start() {
+    // An image that was emptied has to be configured anew.
+    data_ = fresh_;
     auto set = PARAMS(CUpti_RangeProfiler_SetConfig_Params);
     set.pRangeProfilerObject = object_;
-    set.configSize = image.size();
-    set.pConfig = image.data();
+    set.configSize = image_.size();
+    set.pConfig = image_.data();
     set.counterDataImageSize = data_.size();
     set.pCounterDataImage = data_.data();
     set.range = CUPTI_AutoRange;
     set.replayMode = CUPTI_UserReplay;
     set.maxRangesPerPass = static_cast<std::uint32_t>(batch_);
     set.numNestingLevels = set.minNestingLevel = set.targetNestingLevel = 1;
-    return api.cuptiRangeProfilerSetConfig(&set) == CUPTI_SUCCESS && start();
-  }
-
-  bool start() {
-    in_batch_ = 0;
-    data_.assign(fresh_.begin(), fresh_.end());  // where it is
+    if (api.cuptiRangeProfilerSetConfig(&set) != CUPTI_SUCCESS) return false;
     auto params = PARAMS(CUpti_RangeProfiler_Start_Params);
     params.pRangeProfilerObject = object_;
     return api.cuptiRangeProfilerStart(&params) == CUPTI_SUCCESS;
   }
 
   bool stop() {
+    in_batch_ = 0;
     auto params = PARAMS(CUpti_RangeProfiler_Stop_Params);
     params.pRangeProfilerObject = object_;
     auto decode = PARAMS(CUpti_RangeProfiler_DecodeData_Params);
@@ -141,7 +146,7 @@ class Session {
 
   const int batch_ = std::max(std::atoi(variable("BARE_BATCH").c_str()), 1);
   CUpti_RangeProfiler_Object* object_ = nullptr;
-  cupti::Image fresh_, data_;
+  cupti::Image image_, fresh_, data_;  // the configuration; counter data without and with ranges
   bool failed_ = false, ended_ = false;
   int in_batch_ = 0, launches_ = 0;
   double first_ = 0, more_ = 0;
@@ -155,7 +160,8 @@ Session& session() {
 void CUPTIAPI called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId, const void* data) {
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) return session().end();
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-  if (call.callbackSite == CUPTI_API_ENTER) session().launch(call.context);
+  call.callbackSite == CUPTI_API_ENTER ? session().launch_begins(call.context)
+                                       : session().launch_ends();
 }
 
 cupti::Image plan() {
