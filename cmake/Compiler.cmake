@@ -72,8 +72,11 @@ if(GPUPROF_SANITIZE)
   add_link_options(${_sanitize})
   set(GPUPROF_STATIC_RUNTIME)
 else()
-  # Lines, for backtraces; all of -g takes a quarter of the time of compiling.
+  # Lines, for backtraces; all of -g takes a quarter of the time of compiling. What is shipped has none.
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+  if(GPUPROF_PORTABLE)
+    set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -DNDEBUG")
+  endif()
   set(GPUPROF_STATIC_RUNTIME -static-libstdc++ -static-libgcc)
   add_link_options(-Wl,--gc-sections)  # of the static libraries; a fifteenth of each program
 endif()

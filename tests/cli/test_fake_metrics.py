@@ -1,5 +1,5 @@
 """Metrics by several runs of the program, with the stand-ins: values, processes, nvprof's tables."""
-# ctest-labels: tsan
+# ctest-labels: plain
 
 import collections
 import re

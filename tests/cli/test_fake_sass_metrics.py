@@ -1,4 +1,4 @@
-# ctest-labels: tsan
+# ctest-labels: plain
 """SASS metrics with stand-ins: counts are exact, lines come from cubins, failures are reported."""
 
 import collections
