@@ -140,6 +140,16 @@ void complete_schema(Database& database) {
   }
 }
 
+void add_table(Database& database, const schema::Table& table) {
+  if (database.has_table(table.name)) return;
+  Docs docs(database);
+  database.execute(schema::create_table_sql(table));
+  docs.add_table(table.name, table.doc);
+  schema::for_each_column(table, true, [&](const schema::Column& column) {
+    docs.add_column(table.name, column.name, {column.unit, column.doc});
+  });
+}
+
 void add_nccl_view(Database& database) {
   constexpr std::string_view name = "collectives";
   const schema::Table& nodes = schema::NcclNode::table;
@@ -150,15 +160,9 @@ void add_nccl_view(Database& database) {
     });
   };
   if (database.has_table(name) || lacks_column(schema::NcclOperation::table)) return;
-  Docs docs(database);
-  if (!database.has_table(nodes.name)) {
-    database.execute(schema::create_table_sql(nodes));
-    docs.add_table(nodes.name, nodes.doc);
-    schema::for_each_column(nodes, true, [&](const schema::Column& column) {
-      docs.add_column(nodes.name, column.name, {column.unit, column.doc});
-    });
-  }
+  add_table(database, nodes);
   if (lacks_column(nodes)) return;
+  Docs docs(database);
   for (const schema::ViewSql& sql : schema::views_on_demand()) {
     const schema::ViewText view = schema::describe_view(sql.sql);
     if (view.name != name) continue;

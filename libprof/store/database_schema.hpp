@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "libprof/store/sqlite.hpp"
+#include "schema/column.hpp"
 #include "schema/legacy.hpp"
 
 namespace gpuprof::store {
@@ -45,6 +46,10 @@ bool is_small(Database& database);
 // each table. Does nothing if another process has the file open. Call outside a transaction,
 // without a write-ahead log.
 void use_small_pages(Database& database);
+
+// Adds a table that only some files have, with its docs, unless the file has it. Call inside a
+// transaction.
+void add_table(Database& database, const schema::Table& table);
 
 // Adds the view collectives, with its docs, to a file that has rows of NCCL's operations. Call
 // inside a transaction.

@@ -311,6 +311,23 @@ class Analysis(unittest.TestCase):
         self.assertEqual(words, ["Rank 1 called AllGather where the others called AllReduce, step 10, call 2 of "
                                  "communicator 000000000000a000."])  # fmt: skip
 
+    def test_a_missing_record_is_no_mismatch(self):
+        """Where NCCL's sequence numbers are known."""
+        connection = duckdb.connect()
+        ranks.fill(connection, ranks.Simulation(ranks.Plan(), KERNELS))
+        lost = "rank = 2 AND step = 7 AND communicator = '000000000000a000' AND place"
+        connection.execute(
+            "CREATE OR REPLACE TABLE collectives AS SELECT * REPLACE ((row_number() OVER (PARTITION BY rank, "
+            "communicator, operation ORDER BY start) - 1) AS sequence) FROM collectives"
+        )
+        connection.execute(f"DELETE FROM collectives WHERE {lost} = 1")
+        connection.execute(f"UPDATE collectives SET place = place - 1 WHERE {lost} > 1")
+        self.assertEqual(report._read(connection)["findings"], [])
+        matched = (
+            "SELECT count(*) FROM matched WHERE step = 7 AND communicator = '000000000000a000'"
+        )
+        self.assertEqual(connection.execute(matched).fetchone(), (12,))
+
     def test_without_names_of_communicators(self):
         """The pairs share a name then, which is found where one pair ends before another begins."""
         whole = self.found("late host", hosts=1, named=False)

@@ -4,6 +4,7 @@ Skipped without the packages that scripts/setup --tests puts into .tools/frames 
 # ctest-labels: plain
 # ctest-cost: 6
 
+import dataclasses
 import http.client
 import os
 import pathlib
@@ -16,6 +17,7 @@ import tarfile
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", ""))
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
@@ -24,12 +26,25 @@ TOOLS = [SOURCE / ".tools" / "frames", SOURCE / ".tools" / "duckdb"]
 KIND = "CUPTI_ACTIVITY_KIND_"
 
 sys.path[:0] = [str(BUILD / "share" / "gpuprof" / "python"), *map(str, TOOLS)]
+sys.path.append(str(SOURCE / "tests" / "support"))
 THERE = all((folder / "unpacked").exists() for folder in TOOLS)
 if THERE:
     import json
 
+    import duckdb
     import numpy as np
-    from gpuprof_cuda._cluster import clocks, database, matching, report, store, tasks, view
+    import ranks
+    from gpuprof_cuda._cluster import (
+        clocks,
+        database,
+        matching,
+        report,
+        roll_up,
+        store,
+        tasks,
+        text,
+        view,
+    )
 
 PATH = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, TOOLS))}
 
@@ -128,6 +143,76 @@ class Recorded(Pairs):
         )
         self.assertAlmostEqual(evidence["kernels_ratio"], 3, delta=0.15)
 
+    def test_roll_ups_of_a_rank(self):
+        """What --ranks keeps of rank 1, from parts of its recording: sums are those of the profile, and rank 1 is
+        found late by it. With less room, each fourth step is kept."""
+        profiles = self.profiles("late")
+        whole = database.connect(self.built("late", profiles))
+        first, last = whole.sql(
+            "SELECT min(start), max(start) FROM kernels WHERE rank = 1"
+        ).fetchone()
+        for room, n in ((1_000_000, 1), (38_000, 4)):
+            folder = str(self.folder / f"{room}.rollups")
+            store.Store(folder).prepare()
+            with mock.patch.multiple(roll_up, BYTES_PER_HOUR=room, _MARGIN_NS=0):
+                rolled = roll_up.RollUp(folder, 1)
+                for share in (0.7, 0.72, 0.9):
+                    roll_up._MARGIN_NS = round((last - first) * (1 - share))
+                    rolled.add(profiles[1], False)
+                rolled.add(profiles[1], True)
+            self.assertLessEqual(store.Store(folder).bytes(), room)
+            mixed = self.built(f"mixed{room}", [profiles[0], folder])
+            stored = database.connect(mixed)
+            for question in (
+                "SELECT work, name, sum(count), sum(ns), min(min_ns), max(max_ns), sum(bytes) FROM rollups {} GROUP BY ALL",
+                "SELECT class, cause, sum(ns) FROM account {} GROUP BY ALL",
+                f"SELECT * FROM steps {{}} AND step % {n} = 0",
+                f"SELECT * FROM collectives {{}} AND step % {n} = 0",
+                "SELECT step, name, device_id, stream_id, count, ns, median_ns, p99_ns FROM rollups "
+                f"{{}} AND step % {n} = 0",
+            ):
+                question = question.format("WHERE rank = 1") + " ORDER BY ALL"
+                self.assertEqual(
+                    stored.sql(question).fetchall(), whole.sql(question).fetchall(), question
+                )
+            found = report.read(mixed)
+            self.assertEqual([each["ranks"] for each in found["findings"]], [[1]])
+            self.assertIn("of rank 1 there are roll-ups only", text.plain(found))
+        # Built again, they are not read again; and damage is said.
+        self.assertEqual(
+            self.built(f"mixed{room}", [profiles[0], folder]).manifests(), mixed.manifests()
+        )
+        for path in pathlib.Path(folder).glob("kind=account/*/*.parquet"):
+            path.write_bytes(b"PAR1")
+        (refused,) = tasks.build(
+            [folder], str(self.folder / "store-damaged"), tasks.Executors(1, None), lambda *_: None
+        )
+        self.assertEqual(refused["path"], folder)
+
+    def test_planted_faults(self):
+        """Steps of these recordings, with their noise, as those of more ranks."""
+        recorded = ranks.Recorded(self.profiles("experts")[1], self.profiles("ddp"))
+        for fault in ("", *ranks.FAULTS):
+            plan = ranks.Plan(
+                ranks=4, steps=20, hosts=2, seed=1, fault=fault, clock_ns=5_000_000, drift=20e-6
+            )
+            if fault == "late host":
+                plan = dataclasses.replace(plan, rank=2)
+            connection = duckdb.connect(config={"threads": 1})
+            ranks.fill(connection, ranks.Simulation(plan, [], recorded))
+            with self.subTest(fault):
+                self.assertEqual(ranks.found(report._read(connection)), ranks.expected(plan))
+            connection.close()
+
+    def test_a_line_of_python(self):
+        """Where the host was while it was in no call, as --host-samples saw it."""
+        connection = database.connect(self.built("late", self.profiles("late")))
+        accounts = "CREATE TEMP TABLE account AS SELECT * REPLACE (CASE WHEN class = 'no call' THEN 'train.py:7 step' ELSE cause END AS cause) FROM main.account"
+        connection.execute(accounts)
+        (found,) = report._read(connection)["findings"]
+        self.assertEqual(found["evidence"]["host_line"], "train.py:7 step")
+        self.assertIn("no call of CUDA, at train.py:7 step", found["text"])
+
     def test_what_nccl_reported(self):
         """One file with both ranks. NVTX ranges say the same of each kernel that its own call launched."""
         with tarfile.open(SOURCE / "tests/captures/ranks/nccl.tar.xz") as packed:
@@ -135,6 +220,12 @@ class Recorded(Pairs):
         path = self.folder / "nccl.sqlite"
         gpuprof("replay", "-q", "-o", path, self.folder / "nccl.gpcap")
         connection = database.connect(self.built("nccl", [path]))
+        self.assertEqual(
+            connection.sql(
+                "SELECT count(*), count(sequence) FROM collectives WHERE place IS NOT NULL"
+            ).fetchone(),
+            (64, 42),  # without those that graphs launched, and AlltoAll
+        )
         answer = sqlite3.connect(path)
         of_view = answer.execute(
             """SELECT rank, start, communicator,

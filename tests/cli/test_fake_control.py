@@ -1,5 +1,5 @@
 """Recordings that are asked and controlled while they go on: gpuprof start, stop, status, flush and
-snapshot, --delay, --duration, --max-size, --keep-last."""
+snapshot, --delay, --duration, --max-size, --keep-last, --ranks."""
 
 import json
 import os
@@ -14,6 +14,7 @@ from builds import asan, load_tests  # noqa: F401
 from fake_run import GPUPROF, PATIENCE, FakeTest
 
 CANNOT_FIND = 13
+TOOLS = [pathlib.Path(__file__).parents[2] / ".tools" / name for name in ("frames", "duckdb")]
 KERNELS = "SELECT count(*) FROM kernels WHERE name = 'counted'"
 
 
@@ -226,6 +227,57 @@ class KeepLast(ControlTest):
                       ["--keep-last", "1GB", "-o", "x.sqlite", "--max-size", "2GB"]):  # fmt: skip
             with self.subTest(words=words):
                 self.assertEqual(self.control(*words, "true").returncode, 5)
+
+
+@unittest.skipUnless(
+    all((folder / "unpacked").exists() for folder in TOOLS), ".tools has no frames and DuckDB"
+)
+class Ranks(ControlTest):
+    """--ranks: of some ranks everything is recorded, and of others only roll-ups stay."""
+
+    ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(map(str, TOOLS))}
+
+    def manifests(self):
+        return [
+            json.loads(path.read_text()) for path in self.folder.glob("run.rollups/files/*.json")
+        ]
+
+    def test_roll_ups(self):
+        target = self.run_obeys("--ranks", "0,::2", "--roll-up-every", "300ms", RANK=3, WORLD_SIZE=4,
+                                **self.ENVIRONMENT)  # fmt: skip
+        self.tell(target, "launch 5")
+        self.wait_for(self.manifests)
+        self.tell(target, "launch 70")
+        said = self.leave(target)
+        self.assertRegex(
+            said, r"gpuprof: \S*run.rollups: roll-ups of \d+ kernels in 1 steps; \d+ kB\n"
+        )
+        self.assertNotIn("records of 1 process", said)
+        (manifest,) = self.manifests()
+        (rank,) = manifest["ranks"]
+        self.assertEqual((rank["rank"], rank["world_size"], rank["rolled_up"]), (3, 4, 1))
+        self.assertGreaterEqual(rank["kernels"], 75)
+        # Nothing else is left.
+        self.assertFalse(self.output.exists())
+        self.assertEqual(list(self.folder.glob("gpuprof-*")), [])
+        # A folder that is there is replaced by -f alone, and nothing runs before that is known.
+        again = self.profile("obeys", options=("--ranks", "0"), RANK=3, **self.ENVIRONMENT)
+        self.assertEqual(again.code, 21)
+        self.assertIn("run.rollups is there already", again.stderr)
+
+    def test_a_rank_of_the_list(self):
+        ran = self.profile("obeys", options=("--ranks", "5,2:9:3"), SLURM_PROCID=8)
+        self.assertEqual(ran.code, 0, ran.stderr)
+        self.assertTrue(self.output.exists())
+        self.assertEqual(list(self.folder.glob("*.rollups")), [])
+
+    def test_not_known(self):
+        for words in (["0"], ["0", "-o", "x.sqlite"], ["1:x", "-o", "x.sqlite"], ["-1", "-o", "x.sqlite"],
+                      ["0", "-o", "x.sqlite", "--keep-last", "60s"],
+                      ["0", "-o", "x.sqlite", "--pc-sampling"]):  # fmt: skip
+            with self.subTest(words=words):
+                ran = self.control("--ranks", *words, "true")
+                self.assertEqual((ran.returncode, ran.stdout), (5, ""), ran.stderr)
 
 
 class Socket(ControlTest):

@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 import struct
 import subprocess
+import tarfile
 import tempfile
 import unittest
 
@@ -222,12 +223,109 @@ class Merge(unittest.TestCase):
             database.execute("DELETE FROM CLOCK")
         self.assertIn("cannot be compared", self.merged(first, second, code=20)[1])
 
+    def test_measurements(self):
+        """Each file has its own numbers for metrics, reasons, lines and instructions, and some are the same."""
+
+        def measured(number, metrics, pm_metrics, reason, first):
+            process = PROCESSES[number]
+            ((correlation, name),) = rows(
+                self.parts[number],
+                f"SELECT correlationId, name FROM {KIND}CONCURRENT_KERNEL LIMIT 1",
+            )
+            changes = [("INSERT INTO METRIC(_id_, name, unit) VALUES(?, ?, '%')", (i, metric))
+                       for i, metric in enumerate(metrics, 1)]  # fmt: skip
+            changes += [("INSERT INTO PM_METRIC(_id_, name, part, place) VALUES(?, ?, 0, ?)", (i, metric, i))
+                        for i, metric in enumerate(pm_metrics, 1)]  # fmt: skip
+            changes += [
+                "INSERT INTO METRIC_GROUP(_id_, chip, mode, passes) VALUES(1, 'GH100', 'kernel', 1)",
+                ("INSERT INTO METRIC_RANGE(_id_, correlationId, kind, name, deviceId, contextId, ordinal, passGroup, "
+                 "processId) VALUES(1, ?, 'kernel', ?, 0, 1, 1, 1, ?)", (correlation, name, process)),
+                *((f"INSERT INTO METRIC_VALUE VALUES(1, {i}, {10 * first + i})",) for i in (1, 2)),
+                f"INSERT INTO PM_SAMPLE(deviceId, start, stop, part, v1, v2) VALUES(0, {first}, {first + 1}, 0, 1.5, 2)",
+                (f"INSERT INTO PC_STALL_REASON VALUES(1, 'smsp_{reason}', ?, 3, 4)", (reason,)),
+                f"INSERT INTO {KIND}SOURCE_LOCATOR(id, lineNumber, fileName) VALUES(1, {first}, {name})",
+                f"INSERT INTO {KIND}FUNCTION(id, contextId, moduleId, name, processId) VALUES(77, 1, 1, {name}, {process})",
+                f"INSERT INTO {KIND}PC_SAMPLING(flags, sourceLocatorId, correlationId, functionId, latencySamples, samples, "
+                f"pcOffset, stallReasonId, deviceId, processId) VALUES(0, 1, 0, 77, 1, {first}, 16, 1, 0, {process})",
+                "INSERT INTO SASS_METRIC VALUES(1, 'smsp_executed', 'executed', '')",
+                f"INSERT INTO SASS_INSTRUCTION VALUES(1, 1, 77, 16, 0, {process})",
+                f"INSERT INTO SASS_VALUE VALUES(1, 1, {correlation}, {first})",
+                f"INSERT INTO {KIND}GLOBAL_ACCESS(sourceLocatorId, correlationId, functionId, executed, processId) "
+                f"VALUES(1, {correlation}, 77, {first}, {process})",
+            ]  # fmt: skip
+            return changes
+
+        files = [
+            self.copy(0, "measured.sqlite", *measured(0, ["a", "b"], ["x", "y"], "wait", 1)),
+            self.copy(1, "measured2.sqlite", "UPDATE PROCESS SET number = 0",
+                      f"UPDATE {KIND}CONCURRENT_KERNEL SET correlationId = correlationId & 0xffffffff",
+                      *measured(1, ["b", "c"], ["y"], "barrier", 5)),
+        ]  # fmt: skip
+        with opened(files[1]) as database:
+            for table, column in (("METRIC_RANGE", "correlationId"), ("SASS_VALUE", "correlationId"),
+                                  (f"{KIND}GLOBAL_ACCESS", "correlationId")):  # fmt: skip
+                database.execute(f"UPDATE {table} SET {column} = {column} & 0xffffffff")
+        output, said = self.merged(*files)
+        self.assertNotIn("left out", said)
+        second = 1 << 32
+        for question in (
+            "SELECT name, metric, value, device_id, process_id, correlation_id{} FROM kernel_metrics",
+            "SELECT device_id, start, metric, value FROM pm_samples",
+            "SELECT function, line, stall_reason, samples, process_id FROM pc_samples",
+            "SELECT function, line, metric, value, process_id, correlation_id{} FROM sass_metrics",
+            f"SELECT l.lineNumber, a.executed, a.processId FROM {KIND}GLOBAL_ACCESS AS a "
+            f"JOIN {KIND}SOURCE_LOCATOR AS l ON l.id = a.sourceLocatorId",
+        ):
+            expected = rows(files[0], question.format(""))
+            expected += rows(files[1], question.format(f" + {second}"))
+            self.assertTrue(expected, question)
+            self.assertEqual(
+                rows(output, question.format("")), sorted(expected, key=repr), question
+            )
+        # What both have is there once.
+        self.assertEqual(
+            rows(output, "SELECT _id_, name FROM METRIC"), [(1, "a"), (2, "b"), (3, "c")]
+        )
+        self.assertEqual(
+            rows(
+                output,
+                "SELECT count(*) FROM METRIC_GROUP UNION ALL SELECT count(*) FROM SASS_METRIC",
+            ),
+            [(1,), (1,)],
+        )
+
+    def test_tables_of_some_files(self):
+        """Those that only runs with --host-samples, --stacks=launches or NCCL have."""
+        with tarfile.open(SOURCE / "tests/captures/ranks/nccl.tar.xz") as packed:
+            packed.extractall(self.folder, filter="data")
+        nccl = self.folder / "nccl.sqlite"
+        self.assertEqual(run("replay", "-q", "-o", nccl, self.folder / "nccl.gpcap").returncode, 0)
+        with opened(nccl) as database:
+            database.execute("INSERT OR REPLACE INTO RUN VALUES('boot_id', 'one')")
+            database.execute("CREATE TABLE HOST_SAMPLE(_id_ INTEGER PRIMARY KEY, time INT, stop INT, samples INT, "
+                             "ofProcess INT, threadId INT, state INT, stack INT, holder INT, processId INT)")  # fmt: skip
+            (process,) = database.execute("SELECT min(processId) FROM PROCESS").fetchone()
+            database.execute(
+                f"INSERT INTO HOST_SAMPLE VALUES(1, 5, 9, 2, {process}, 3, 0, 0, 0, {process})"
+            )
+        output, said = self.merged(self.parts[0], nccl)
+        self.assertNotIn("left out", said)
+        question = (
+            "SELECT rank, communicator, function, sequence, start, duration, wait FROM collectives"
+        )
+        self.assertEqual(rows(output, question), rows(nccl, question))
+        self.assertEqual(
+            rows(output, "SELECT * FROM HOST_SAMPLE"), [(1, 5, 9, 2, process, 3, 0, 0, 0, process)]
+        )
+        self.assertEqual(
+            rows(output, "SELECT count(*) FROM TABLE_DOC WHERE name = 'HOST_SAMPLE'"), [(1,)]
+        )
+
     def test_what_is_left_out_is_said(self):
         changed = self.copy(1, "more.sqlite", "CREATE TABLE mine(x)", "INSERT INTO mine VALUES(1)",
-                            "INSERT INTO PM_SAMPLE(deviceId, start) VALUES(0, 1)",
                             "ALTER TABLE PROCESS ADD COLUMN shoe INT")  # fmt: skip
         said = self.merged(self.parts[0], changed)[1]
-        for what in ("mine", "PM_SAMPLE", "the column shoe of PROCESS"):
+        for what in ("mine", "the column shoe of PROCESS"):
             self.assertIn(f"gpuprof: {changed}: {what} is left out.\n", said)
 
     def test_refused(self):

@@ -1,14 +1,19 @@
 """Profiles of many ranks of one training run, made of a real capture, with a planted fault or none.
 
 The kernels of each step are those of the capture torch_step, in their order, each SCALE times as long; the
-schedule around them (launches, collectives, hosts with clocks of their own) is computed. A Plan says what
-is planted; with the same Plan the files are the same."""
+schedule around them (launches, collectives, hosts with clocks of their own) is computed. Or steps are those of
+recordings of two GPUs (Recorded): each step of each rank is one that was recorded, with its kernels, the idle time
+before each of them and its noise, and collectives take what recorded ones took. A Plan says what is planted; with
+the same Plan the files are the same."""
 
+import bisect
+import contextlib
 import dataclasses
 import pathlib
 import random
 import shutil
 import sqlite3
+import statistics
 import struct
 import subprocess
 
@@ -87,11 +92,63 @@ class _Rank:
         return start
 
 
+class Recorded:
+    """Steps of a rank, from one profile, and collectives of two ranks, from a pair of profiles. Steps in which the
+    program warmed up are left out, and those with a pause of its own, which is a fault itself."""
+
+    def __init__(self, steps, pair):
+        found = self._steps(steps)[3:]
+        times = [sum(idle + ns for idle, ns, _ in step) for step in found]
+        usual = statistics.median(times)
+        self.steps = [step for step, time in zip(found, times) if time < 1.1 * usual]
+        self.transfers = self._transfers(pair)
+
+    def _steps(self, path):
+        """Of each: (idle ns before it, ns, number of its name) of each kernel that computes."""
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            begins = [row[0] for row in db.execute("SELECT start FROM steps ORDER BY start")]
+            kernels = db.execute(
+                f"SELECT k.start, k.\"end\", k.name, s.value LIKE '%nccl%' FROM {PREFIX}CONCURRENT_KERNEL AS k "
+                "JOIN StringTable AS s ON s._id_ = k.name ORDER BY k.start"
+            ).fetchall()
+        steps, busy, idle = [[] for _ in begins], 0, 0
+        for start, end, name, waits in kernels:
+            place = bisect.bisect(begins, start) - 1
+            if place < 0:
+                continue
+            if busy < begins[place]:
+                busy, idle = begins[place], 0
+            idle += max(0, start - busy)
+            busy = max(busy, end)
+            if not waits:
+                steps[place].append((idle, end - start, name))
+                idle = 0
+        return [step for step in steps if step]
+
+    def _transfers(self, pair):
+        """By operation of the plan: (bytes, what recorded all-reduces of that size took: the shorter of both)."""
+        found = []
+        for path in pair:
+            with contextlib.closing(sqlite3.connect(path)) as db:
+                found.append(db.execute(
+                    f'SELECT k."end" - k.start, p.intValue FROM {PREFIX}CONCURRENT_KERNEL AS k '
+                    "JOIN LAUNCH_RANGE AS l ON l.correlationId = k.correlationId JOIN NVTX_RANGE AS r ON r._id_ = l.range "
+                    "JOIN NVTX_PAYLOAD AS p ON p.id = r.id AND p.processId = r.processId "
+                    "JOIN StringTable AS s ON s._id_ = r.name WHERE s.value = 'ncclAllReduce' "
+                    "AND p.field = 'Message size [bytes]' ORDER BY k.start").fetchall())  # fmt: skip
+        every = [size for _, size in found[0] if size > 1 << 16]
+        sizes = sorted(sorted(set(every), key=every.count)[-2:])
+        both = [(min(a, b), size) for (a, size), (b, _) in zip(*found)]
+        return {operation: (size, [ns for ns, of in both if of == size])
+                for operation, size in zip(("AllGather", "AllReduce"), sizes)}  # fmt: skip
+
+
 class Simulation:
     """Runs the plan; `ranks` has what each rank recorded, on the true clock."""
 
-    def __init__(self, plan, durations):
+    def __init__(self, plan, durations, recorded=None):
         self.plan = plan
+        self.recorded = recorded
         self.random = random.Random(f"{plan.seed} {plan.fault}")
         self.durations = durations  # of the capture's kernels, by place
         self.ranks = [_Rank(number) for number in range(plan.ranks)]
@@ -118,7 +175,7 @@ class Simulation:
         return rank == self.plan.rank
 
     def _speed(self, rank, step):
-        speed = self.random.gauss(1, 0.002)
+        speed = 1 if self.recorded else self.random.gauss(1, 0.002)
         if self._is_bad(rank):
             if self.plan.fault == "slow rank":
                 speed *= 1.03
@@ -132,9 +189,12 @@ class Simulation:
             paused = self.random.randrange(self.plan.ranks)
         begins = [rank.host for rank in self.ranks]
         speeds = [self._speed(rank.number, step) for rank in self.ranks]
+        if self.recorded:
+            for rank in self.ranks:
+                rank.recorded = self.random.choice(self.recorded.steps)
         for chunk in range(CHUNKS):
             for rank, speed in zip(self.ranks, speeds):
-                if self.random.random() < 0.02:
+                if not self.recorded and self.random.random() < 0.02:
                     rank.host += round(self.random.uniform(50_000, 200_000))
                 if self.plan.fault == "late host" and self._is_bad(rank.number) and chunk == 1:
                     rank.host = max(rank.host, rank.device) + round(
@@ -159,6 +219,13 @@ class Simulation:
             rank.host += round(self.random.uniform(20_000, 40_000))
 
     def _compute(self, rank, chunk, speed):
+        if self.recorded:
+            part = [len(rank.recorded) * i // CHUNKS for i in (chunk, chunk + 1)]
+            for idle, duration, name in rank.recorded[slice(*part)]:
+                rank.host = max(rank.host, rank.device + idle - 6000)
+                start = rank.launch(name, round(duration * speed), COMPUTE, rank.device)
+                rank.device = start + round(duration * speed)
+            return
         for place in range(chunk, len(self.durations), CHUNKS):
             duration = round(self.durations[place] * SCALE * speed * self.random.gauss(1, 0.01))
             start = rank.launch(place, duration, COMPUTE, rank.device)
@@ -166,7 +233,10 @@ class Simulation:
 
     def _collective(self, operation, members, step, chunk):
         is_world = operation == "AllReduce"
-        transfer = TRANSFER[operation] * self.random.gauss(1, 0.01)
+        size, transfer = BYTES[operation], TRANSFER[operation] * self.random.gauss(1, 0.01)
+        if self.recorded:
+            size, times = self.recorded.transfers[operation]
+            transfer = self.random.choice(times)
         if (
             self.plan.fault == "slow link"
             and not is_world
@@ -182,7 +252,7 @@ class Simulation:
             ready = max(rank.device, rank.world if is_world else rank.pair)
             starts.append(rank.launch(name, 0, WORLD if is_world else PAIR, ready, 6000))
             group = 0 if is_world else 1 + members[0].number // 2
-            rank.ranges.append((f"nccl{name}", (group, BYTES[operation]), begin, rank.host))
+            rank.ranges.append((f"nccl{name}", (group, size), begin, rank.host))
         for rank in members:
             end = round(max(starts) + transfer + self.random.uniform(0, 3000))
             rank.kernels[-1][2] = end
@@ -380,7 +450,7 @@ def tables(simulation):
             place = places[step, name] = places.get((step, name), -1) + 1
             found["collectives"].append({
                 "rank": number, "start": local(kernel[1]), "end": local(kernel[2]), "step": step,
-                "communicator": name, "is_named": plan.named, "place": place, "operation": kernel[0],
+                "communicator": name, "is_named": plan.named, "place": place, "operation": kernel[0], "sequence": None,
                 "bytes": call[1][1] if plan.named else None,
                 "sent": None, "received": None})  # fmt: skip
         for step, ((begin, _), end) in enumerate(zip(steps, ends)):
@@ -401,7 +471,8 @@ def tables(simulation):
                                      for time, clock, reasons in rank.samples]  # fmt: skip
         found["ranks"].append({
             "rank": number, "host": f"node{host}", "boot_id": f"boot{host}", "world_size": plan.ranks,
-            "kernels": len(rank.kernels), "collectives": len(operations), "steps": len(steps), "losses": 0})  # fmt: skip
+            "kernels": len(rank.kernels), "collectives": len(operations), "steps": len(steps), "losses": 0,
+            "rolled_up": None})  # fmt: skip
     found["gaps"].append({"rank": None, "step": None, "start": None, "duration": None})
     return found
 
@@ -417,4 +488,6 @@ def fill(connection, simulation):
         connection.register("rows", pyarrow.Table.from_pylist(rows))
         connection.execute(f"CREATE TABLE {name} AS SELECT * FROM rows")
         connection.unregister("rows")
+    connection.execute("ALTER TABLE ranks ALTER rolled_up TYPE BIGINT")
     connection.execute("ALTER TABLE account ALTER cause TYPE VARCHAR")
+    connection.execute("ALTER TABLE collectives ALTER sequence TYPE BIGINT")

@@ -11,6 +11,7 @@
 #include "apps/gpuprof/commands.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/installation.hpp"
+#include "libprof/record/launch/target.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -23,9 +24,22 @@ constexpr const char* start =
     "import sys; f = sys.argv.pop(1); sys.path[:1] = [] if f in sys.path else [f]; "
     "from gpuprof_cuda._cluster.command import main; sys.exit(main())";
 
+Error cannot_run(const std::string& python, const std::string& why) {
+  return Error("gpuprof cluster needs Python, and " + python + " cannot be run: " + why,
+               std::string(how_to_get), ExitCode::internal);
+}
+
+std::string path_of(const std::string& name) {
+  try {
+    return launch::look_up(name);
+  } catch (const Error& error) {
+    throw cannot_run(name, error.what());
+  }
+}
+
 }  // namespace
 
-int run_cluster(const std::vector<std::string>& words) {
+std::vector<std::string> cluster_line(const std::vector<std::string>& words) {
   const std::filesystem::path packages = python_packages();
   std::error_code error;
   if (!std::filesystem::exists(packages / "gpuprof_cuda" / "_cluster", error)) {
@@ -33,16 +47,20 @@ int run_cluster(const std::vector<std::string>& words) {
                     " does not have it",
                 std::string(how_to_get), ExitCode::internal);
   }
-  std::vector<std::string> line{python_of(packages).string(), "-c", start, packages.string()};
+  std::vector<std::string> line{path_of(python_of(packages).string()), "-c", start,
+                                packages.string()};
   line.insert(line.end(), words.begin(), words.end());
+  return line;
+}
+
+int run_cluster(const std::vector<std::string>& words) {
+  std::vector<std::string> line = cluster_line(words);
   std::vector<char*> arguments;
   for (std::string& word : line) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   signal(SIGPIPE, SIG_DFL);
-  execvp(arguments[0], arguments.data());
-  throw Error(
-      "gpuprof cluster needs Python, and " + line[0] + " cannot be run: " + std::strerror(errno),
-      std::string(how_to_get), ExitCode::internal);
+  execv(arguments[0], arguments.data());
+  throw cannot_run(line[0], std::strerror(errno));
 }
 
 bool is_store(const std::string& path) {

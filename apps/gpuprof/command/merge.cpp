@@ -84,9 +84,9 @@ void declare_merge(Grammar& grammar, MergeArguments& arguments) {
       "A process or device whose number another file uses gets a new one; the same GPU of one\n"
       "machine keeps one number. Times are on the clock of the first file: files of one machine "
       "have\n"
-      "the same clock, and those of others are moved by the time of day. Metrics and samples are "
-      "left\n"
-      "out. For more than a handful of files: gpuprof cluster.");
+      "the same clock, and those of others are moved by the time of day. Metrics, samples and "
+      "what\n"
+      "NCCL said come along. For more than a handful of files: gpuprof cluster.");
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "apps/gpuprof/run/not_started.hpp"
 #include "apps/gpuprof/run/pm_sampling.hpp"
 #include "apps/gpuprof/run/recording.hpp"
+#include "apps/gpuprof/run/roll_ups.hpp"
 #include "apps/gpuprof/run/run_output.hpp"
 #include "apps/gpuprof/run/viewer.hpp"
 #include "libprof/base/error.hpp"
@@ -296,7 +297,7 @@ void Recording::finish() {
 }
 
 int Recording::print() {
-  const bool outcome = !temporary_ && !options_.quiet;
+  const bool outcome = !temporary_ && !options_.quiet && !options_.rolls_up;
   if (ends_.hurried()) {
     if (outcome) print_outcome(recorder_, log_);
     return ended_->exit_code;
@@ -315,7 +316,7 @@ int Recording::print() {
   return ended_->exit_code;
 }
 
-int record_run(const Options& options, launch::Target& target, launch::EndRequests& ends) {
+int record_into(const Options& options, launch::Target& target, launch::EndRequests& ends) {
   ends.listen(1);
   Recording recording(options, target, ends);
   if (!recording.record()) return static_cast<int>(ExitCode::output_failed);
@@ -323,6 +324,15 @@ int record_run(const Options& options, launch::Target& target, launch::EndReques
   recording.finish();
   const int exit_code = recording.print();
   recording.wait_for_viewer();
+  return exit_code;
+}
+
+int record_run(const Options& options, launch::Target& target, launch::EndRequests& ends) {
+  if (options.ranks.empty()) return record_into(options, target, ends);
+  Options its = options;
+  const auto roll_ups = RollUps::begin(its);
+  const int exit_code = record_into(its, target, ends);
+  if (roll_ups && !roll_ups->finish()) return static_cast<int>(ExitCode::output_failed);
   return exit_code;
 }
 

@@ -6,6 +6,7 @@
 
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/text.hpp"
+#include "libprof/record/rank_choice.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -72,6 +73,21 @@ std::optional<Refusal> set_capture_range(Options& options, const std::string& va
     return Refusal{.takes = "nvtx:NAME, nvtx:NAME..NAME, step:100-110, every:1000, launch:1-50"};
   }
   options.capture = capture;
+  return {};
+}
+
+std::optional<Refusal> set_ranks(Options& options, const std::string& value) {
+  if (!record::RankChoice::parsed(value)) {
+    return Refusal{.takes = "numbers and ranges FIRST:END:STEP, with commas between: 0,::64"};
+  }
+  options.ranks = value;
+  return {};
+}
+
+std::optional<Refusal> set_roll_up_every(Options& options, const std::string& value) {
+  const auto time = time_of(value);
+  if (!time || time->count() == 0) return Refusal{.takes = a_time};
+  options.roll_up_every = *time;
   return {};
 }
 
@@ -235,6 +251,18 @@ std::vector<Option> collect_options() {
        .help = "Record no more when the file has this size, 2GB say; the program runs on",
        .is = ours,
        .set = set_max_size},
+      {.name = "ranks",
+       .argument = "LIST",
+       .help =
+           "Record all of these ranks, 0,::64 say: 0 and every 64th; of others only roll-ups, a\n"
+           "megabyte an hour. gpuprof cluster build reads both (docs/cluster.md).",
+       .is = ours,
+       .set = set_ranks},
+      {.name = "roll-up-every",
+       .argument = "TIME",
+       .help = "How often the ranks that --ranks leaves out are rolled up (2min)",
+       .is = ours,
+       .set = set_roll_up_every},
       {.name = "timeout",
        .letter = 't',
        .argument = "SECONDS",

@@ -164,6 +164,17 @@ class Parser {
     if (keeps_last(options_) && options_.output.empty() && !importing()) {
       errors_.emplace_back("Error: --keep-last needs -o FILE.");
     }
+    if (!options_.ranks.empty() && !importing()) {
+      if (!control.empty()) {
+        errors_.emplace_back(
+            "Error: --ranks keeps roll-ups of traces, not of metrics and samples.");
+      }
+      if (keeps_last(options_) || options_.max_bytes > 0 || options_.view) {
+        errors_.emplace_back(
+            "Error: --ranks and --keep-last, --max-size, --view exclude one another.");
+      }
+      if (options_.output.empty()) errors_.emplace_back("Error: --ranks needs -o FILE.");
+    }
     const bool switches = options_.delay || options_.duration || options_.max_bytes > 0;
     if (switches && !control.empty()) {
       errors_.push_back("Error: --delay, --duration, --max-size: " + control);

@@ -107,6 +107,9 @@ struct Options {
   // What a ring keeps: the latest records; with neither, all.
   std::optional<std::chrono::milliseconds> keep_time;
   std::uint64_t keep_bytes = 0;
+  std::string ranks;  // of which everything is recorded; empty: all
+  std::chrono::milliseconds roll_up_every{120'000};
+  bool rolls_up = false;                  // this rank is another: only its roll-ups stay
   int timeout_ms = 0;                     // 0: none
   int flush_ms = 0;                       // 0: what the collector takes on its own
   int budget = 0;                         // share of the program's time, 1/10000; 0: no limit

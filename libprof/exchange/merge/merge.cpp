@@ -24,6 +24,7 @@
 #include "libprof/store/nvtx_ranges.hpp"
 #include "schema/database.hpp"
 #include "schema/enums.hpp"
+#include "schema/nccl.hpp"
 #include "schema/tables.hpp"
 
 namespace gpuprof::merging {
@@ -37,6 +38,7 @@ using store::Statement;
 struct Cell {
   std::string source, target;  // its names; an older gpuprof may have used another
   ColumnRule rule{};
+  const RowNumber* number = nullptr;  // of ColumnRule::row_number
 };
 
 class Merger {
@@ -49,10 +51,12 @@ class Merger {
     if (job_.stop) out_.watch(job_.stop);
     out_.execute("PRAGMA temp_store = FILE");
     strings_.emplace(out_);
+    numbers_.emplace(out_);
     for (const std::string& file : job_.files) add(file);
     job_.progress("pairing NVTX ranges");
     out_.execute("BEGIN");
     facts_.write(out_, job_.command);
+    if (out_.has_table(schema::NcclOperation::table.name)) store::add_nccl_view(out_);
     store::compute_nvtx_ranges(out_);
     store::compute_nvtx_payloads(out_);
     out_.execute("COMMIT");
@@ -98,6 +102,7 @@ class Merger {
     job_.progress(name_);
     const RunFacts::File about = facts_.add(source);
     strings_->add(source);
+    numbers_->add(source);
     add_functions(source);
     for (const auto& [before, now] : processes_.add(source)) {
       result_.notes.push_back("process " + std::to_string(before) + " of " + name_ +
@@ -173,7 +178,10 @@ class Merger {
         is_known = true;
         const ColumnRule rule = rule_of(table, known);
         if (rule == ColumnRule::omitted) return;
-        found.push_back({.source = column.name, .target = std::string(known.name), .rule = rule});
+        found.push_back({.source = column.name,
+                         .target = std::string(known.name),
+                         .rule = rule,
+                         .number = number_of(table, known.name)});
       });
       if (!is_known) leave_out("the column " + column.name + " of " + std::string(table.name));
     }
@@ -184,6 +192,7 @@ class Merger {
     if (table.is_view || !source.has_table(table.name)) return;
     const std::vector<Cell> row = cells(source, table);
     if (row.empty()) return;
+    if (is_on_demand(table)) store::add_table(out_, table);
     std::string from, to, marks;
     for (const Cell& cell : row) {
       const std::string comma = from.empty() ? "" : ", ";
@@ -194,9 +203,15 @@ class Merger {
     const std::string name = quoted_name(table.name);
     Statement rows = source.prepare("SELECT " + from + " FROM " + name + " NOT INDEXED");
     Statement insert =
-        out_.prepare("INSERT INTO " + name + "(" + to + ") VALUES(" + marks + ")" + sum_of(table));
+        out_.prepare("INSERT " + std::string(is_numbered(row) ? "OR IGNORE " : "") + "INTO " +
+                     name + "(" + to + ") VALUES(" + marks + ")" + sum_of(table));
     const std::int64_t records = copy_rows(row, rows, insert);
     if (!reading::kind_of(table.name).empty()) result_.records += records;
+  }
+
+  // A row that describes something may be there already.
+  static bool is_numbered(const std::vector<Cell>& row) {
+    return std::ranges::find(row, ColumnRule::row_number, &Cell::rule) != row.end();
   }
 
   // gpuprof's own statistics, those of process 0, are in every file.
@@ -215,8 +230,7 @@ class Merger {
     while (rows.step()) {
       process_ = process < 0 ? 0 : rows.integer(process);
       object_kind_ = object < 0 ? 0 : rows.integer(object);
-      for (std::size_t i = 0; i < row.size(); ++i)
-        bind(row[i].rule, rows, insert, static_cast<int>(i));
+      for (std::size_t i = 0; i < row.size(); ++i) bind(row[i], rows, insert, static_cast<int>(i));
       insert.run();
       constexpr std::int64_t often = 1 << 14;
       if (++count % often == 0) job_.progress(name_);
@@ -225,7 +239,8 @@ class Merger {
   }
 
   // SQLite allows any value in any column: one that is no number is copied.
-  void bind(ColumnRule rule, Statement& rows, Statement& insert, int column) {
+  void bind(const Cell& cell, Statement& rows, Statement& insert, int column) {
+    const ColumnRule rule = cell.rule;
     if (rule == ColumnRule::object && rows.type(column) == Statement::Type::blob) {
       return bind_object(rows, insert, column);
     }
@@ -233,11 +248,12 @@ class Merger {
       insert.bind_column(column + 1, rows, column);
       return;
     }
-    insert.bind(column + 1, number(rule, rows.integer(column)));
+    insert.bind(column + 1, number(cell, rows.integer(column)));
   }
 
-  std::int64_t number(ColumnRule rule, std::int64_t value) {
-    switch (rule) {
+  std::int64_t number(const Cell& cell, std::int64_t value) {
+    switch (cell.rule) {
+      case ColumnRule::row_number: return numbers_->of(*cell.number, value);
       case ColumnRule::string: return strings_->of(value);
       case ColumnRule::time: return clock_->moved(value);
       case ColumnRule::correlation: return processes_.correlation(value);
@@ -269,13 +285,14 @@ class Merger {
   }
 
   void say_what_is_left_out(Database& source) {
+    const std::vector<const schema::Table*> merged = merged_tables();
     for (const reading::SchemaObject& object : reading::read_schema(source)) {
       if (object.type != "table") continue;
-      const auto known = std::ranges::find_if(schema::all_tables, [&](const schema::Table* table) {
+      const auto is_it = [&](const schema::Table* table) {
         return same_name(table->name, object.name);
-      });
-      const bool is_measurement = known != schema::all_tables.end() && is_measured(**known);
-      if (known != schema::all_tables.end() && !is_measurement) continue;
+      };
+      if (std::ranges::any_of(schema::all_tables, is_it)) continue;
+      if (std::ranges::any_of(merged, is_it)) continue;
       if (!source.integer("SELECT 1 FROM " + quoted_name(object.name) + " LIMIT 1")) continue;
       leave_out(object.name);
     }
@@ -304,6 +321,7 @@ class Merger {
   Merged result_;
   RunFacts facts_;
   std::optional<MergedStrings> strings_;
+  std::optional<MergedNumbers> numbers_;
   MergedProcesses processes_;
   MergedDevices devices_;
   std::map<std::string, ClockLine> clocks_;  // by machine

@@ -1,8 +1,9 @@
 // Makes one profile of those of several processes, such as the ranks of a job.
 //
 // Rows are copied with other numbers where two files use the same one: processes, correlation ids,
-// devices, strings. Times of all files are on the clock of the first. What a run computes at its
-// end is computed again. Rows pass through one at a time, so memory does not grow with them.
+// devices, strings, and numbered rows of tables, such as metrics. Times of all files are on the
+// clock of the first. What a run computes at its end is computed again. Rows pass through one at a
+// time, so memory does not grow with them.
 #pragma once
 
 #include <cstdint>

@@ -5,12 +5,15 @@
 #include <string_view>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/text.hpp"
 
 namespace gpuprof::merging {
 namespace {
 
 // The largest that Linux gives: PID_MAX_LIMIT.
 constexpr std::int64_t last_process = 4'194'304;
+// Numbers of a profile's rows are below it; what describes something has far fewer rows.
+constexpr std::int64_t last_number = std::int64_t{1} << 60, many_descriptions = 1 << 16;
 constexpr std::string_view device_table = "CUPTI_ACTIVITY_KIND_DEVICE";
 
 bool is_integer(const store::Statement& row, int column) {
@@ -21,6 +24,26 @@ std::string bytes_of(const store::Statement& row, int column) {
   if (row.type(column) != store::Statement::Type::blob) return {};
   const auto bytes = row.blob(column);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// What each row of the table says, by its number. Columns with numbers are left out.
+std::map<std::int64_t, std::string> descriptions(store::Database& database,
+                                                 const NumberedTable& table) {
+  std::vector<std::string> says{"''"};
+  for (const schema::Column& column : table.table->columns) {
+    if (number_of(*table.table, column.name)) continue;
+    const bool is_there = database.has_column(table.table->name, column.name);
+    says.push_back(is_there ? "quote(" + store::quoted_name(column.name) + ")" : "'NULL'");
+  }
+  store::Statement rows = database.prepare("SELECT " + store::quoted_name(table.column) + ", " +
+                                           joined(says, " || char(10) || ") + " FROM " +
+                                           store::quoted_name(table.table->name) + " LIMIT " +
+                                           std::to_string(many_descriptions));
+  std::map<std::int64_t, std::string> found;
+  while (rows.step()) {
+    if (is_integer(rows, 0)) found.emplace(rows.integer(0), rows.text(1));
+  }
+  return found;
 }
 
 }  // namespace
@@ -124,10 +147,45 @@ std::optional<std::int64_t> MergedDevices::known(std::int64_t process, std::int6
 
 std::int64_t MergedDevices::of(std::int64_t process, std::int64_t id) {
   if (const auto found = known(process, id)) return *found;
+  // Samples of a whole device are of no process.
+  const auto same = std::ranges::find_if(
+      of_file_, [&](const auto& each) { return process == 0 && each.first.second == id; });
+  if (same != of_file_.end()) return of_file_[{process, id}] = same->second;
   // All bits set: none.
   constexpr std::int64_t most = 1 << 20;
   if (id < 0 || id > most) return id;
   return of_file_[{process, id}] = number_of(std::to_string(file_) + " " + std::to_string(id), id);
+}
+
+void MergedNumbers::add(store::Database& source) {
+  for (const NumberedTable& table : numbered_tables()) {
+    offsets_[table.table] = source.has_table(table.table->name) ? offset_of(source, table) : 0;
+  }
+}
+
+std::int64_t MergedNumbers::offset_of(store::Database& source, const NumberedTable& table) {
+  const std::int64_t last = out_.integer("SELECT max(" + store::quoted_name(table.column) +
+                                         ") FROM " + store::quoted_name(table.table->name))
+                                .value_or(0);
+  if (last <= 0 || last >= last_number) return 0;
+  const std::int64_t after_all = (last + table.step - 1) / table.step * table.step;
+  if (!table.describes || last > many_descriptions) return after_all;
+  const auto taken = descriptions(out_, table), wanted = descriptions(source, table);
+  const auto fits = [&](std::int64_t offset) {
+    return std::ranges::all_of(wanted, [&](const auto& row) {
+      const auto there = taken.find(row.first + offset);
+      return there == taken.end() || there->second == row.second;
+    });
+  };
+  std::int64_t offset = 0;
+  while (offset < after_all && !fits(offset)) offset += table.step;
+  return offset;
+}
+
+std::int64_t MergedNumbers::of(const RowNumber& column, std::int64_t number) const {
+  const bool is_none = column.divisor == 1 && number == 0;
+  if (is_none || number < 0 || number > last_number) return number;
+  return number + offsets_.at(column.of) / column.divisor;
 }
 
 }  // namespace gpuprof::merging

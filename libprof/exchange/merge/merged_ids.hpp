@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/exchange/merge/column_rule.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::merging {
@@ -67,6 +68,22 @@ class MergedDevices {
   std::map<std::string, std::int64_t> by_identity_;
   std::set<std::int64_t> taken_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> of_file_;  // by process and id
+};
+
+// Numbers of rows of numbered tables. Those of a file are moved by the least with which no number
+// means two different rows.
+class MergedNumbers {
+ public:
+  explicit MergedNumbers(store::Database& out) : out_(out) {}
+  void add(store::Database& source);
+  // 0, which stands for none, stays.
+  std::int64_t of(const RowNumber& column, std::int64_t number) const;
+
+ private:
+  std::int64_t offset_of(store::Database& source, const NumberedTable& table);
+
+  store::Database& out_;
+  std::map<const schema::Table*, std::int64_t> offsets_;
 };
 
 }  // namespace gpuprof::merging

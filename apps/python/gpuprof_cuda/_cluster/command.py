@@ -93,6 +93,14 @@ def _report(options: argparse.Namespace) -> int:
     return 0
 
 
+def _roll_up(options: argparse.Namespace) -> int:
+    from . import roll_up
+
+    roll_up.follow(options.recording, options.output, options.rank, options.every,
+                   options.force_overwrite, options.quiet)  # fmt: skip
+    return 0
+
+
 def _view(options: argparse.Namespace) -> int:
     from . import view
     from .store import Store
@@ -194,6 +202,15 @@ def parser() -> argparse.ArgumentParser:
     report.add_argument("--jobs", type=_number, default=len(os.sched_getaffinity(0)), metavar="N",
                         help="how many threads read (one for each processor)")  # fmt: skip
     report.set_defaults(run=_report)
+    # What gpuprof --ranks starts.
+    rolled = commands.add_parser("roll-up")
+    rolled.add_argument("recording")
+    rolled.add_argument("--rank", type=int, required=True)
+    rolled.add_argument("--every", type=float, required=True)
+    rolled.add_argument("-o", "--output", required=True)
+    rolled.add_argument("-f", "--force-overwrite", action="store_true")
+    rolled.add_argument("-q", "--quiet", action="store_true")
+    rolled.set_defaults(run=_roll_up)
     top.parts += [build, report, view]
     return top
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 _DOMINATES = 0.6  # of transfer and skew together
 _SLOW = 1.3  # times as long as in communicators alike
 _LEAST_NS = 10_000  # by which a slow one is longer
+_FEW_CALLS = 3  # say nothing of a link: first ones take long
 
 # The transfer is the time of the rank that came last: the shortest. It needs no common clock, the skew does.
 _OPERATIONS = """
@@ -75,7 +76,7 @@ def communicators(connection: Any, steps: int) -> list[dict[str, Any]]:
         moved = _bus_bytes(operation, size, ranks)
         found.append({
             "communicator": communicator, "operation": operation, "bytes": size,
-            "ranks": members[communicator][0], "hosts": members[communicator][1],
+            "ranks": members[communicator][0], "hosts": members[communicator][1], "calls": count,
             "calls_per_step": round(count / max(1, steps), 3),
             "transfer_ns": transfer, "transfer_ns_per_step": round(total / max(1, steps)),
             "skew_ns": skew, "error_ns": error,
@@ -88,7 +89,7 @@ def slow_links(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Communicators that take longer for the same than others with the same number of ranks and hosts."""
     alike: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for each in found:
-        if each["bytes"] is not None:
+        if each["bytes"] is not None and each["calls"] > _FEW_CALLS:
             key = (each["operation"], each["bytes"], len(each["ranks"]), each["hosts"])
             alike.setdefault(key, []).append(each)
     slow = []

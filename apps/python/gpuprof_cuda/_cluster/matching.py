@@ -35,6 +35,33 @@ WHERE c.place IS NOT NULL AND m.ranks > 1;
 """
 
 
+# Where a record is missing, places do not agree, and NCCL's sequence numbers do, in that step and the next:
+# that is no mismatch, and what has all its records is matched by these numbers.
+_BY_SEQUENCE = """
+CREATE TEMP TABLE firsts AS
+SELECT communicator, step, operation, count(*) AS ranks, count(DISTINCT sequence) AS sequences
+FROM (SELECT communicator, step, operation, rank, min(sequence) AS sequence, bool_and(sequence IS NOT NULL) AS known
+      FROM collectives SEMI JOIN common_steps USING (step)
+      SEMI JOIN (SELECT communicator FROM wrong) USING (communicator) WHERE place IS NOT NULL GROUP BY 1, 2, 3, 4)
+WHERE known GROUP BY 1, 2, 3;
+CREATE TEMP TABLE incomplete AS
+WITH agreeing AS (
+  SELECT f.communicator, f.step FROM firsts AS f JOIN members AS m USING (communicator)
+  GROUP BY 1, 2 HAVING bool_and(f.ranks = m.ranks AND f.sequences = 1)),
+next AS (SELECT step, lead(step) OVER (ORDER BY step) AS following FROM common_steps)
+SELECT w.communicator, w.step FROM wrong AS w JOIN next AS n USING (step)
+JOIN agreeing AS a ON a.communicator = w.communicator AND a.step = n.following;
+DELETE FROM wrong WHERE (communicator, step) IN (SELECT communicator, step FROM incomplete);
+INSERT INTO matched
+WITH whole AS (
+  SELECT c.communicator, c.step, c.operation, c.sequence,
+         row_number() OVER (PARTITION BY c.communicator, c.step ORDER BY min(c.place), c.operation) - 1 AS place
+  FROM collectives AS c SEMI JOIN incomplete USING (communicator, step) JOIN members AS m USING (communicator)
+  WHERE c.sequence IS NOT NULL GROUP BY 1, 2, 3, 4, m.ranks HAVING count(DISTINCT c.rank) = m.ranks)
+SELECT c.communicator, c.step, w.place, c.rank, c.operation, c.start, c."end", c.bytes
+FROM collectives AS c JOIN whole AS w USING (communicator, step, operation, sequence);
+"""
+
 _FEW_STEPS = 3  # as libprof/read/steps_window.cpp judges steps
 
 
@@ -54,6 +81,8 @@ def match(connection: Any) -> int:
     """Makes the temporary tables members, common_steps, wrong and matched, and compared_steps: common steps
     without those in which the program warmed up. Returns how many these are."""
     connection.execute(_TABLES)
+    if connection.execute("SELECT count(*) FROM wrong").fetchone() != (0,):
+        connection.execute(_BY_SEQUENCE)
     steps = connection.execute(
         'SELECT step, max("end" - start) FROM steps SEMI JOIN common_steps USING (step) '
         "GROUP BY 1 ORDER BY 1"

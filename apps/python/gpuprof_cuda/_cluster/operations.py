@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pyarrow as pa
 
@@ -89,7 +91,7 @@ class _Transfers:
 # What NCCL reported to gpuprof as its profiler plug-in. Operations of a group share a kernel.
 _REPORTED = """
 SELECT o.processId AS process, o.communicator AS communicator, f.value AS function, o.bytes AS bytes,
-       o.correlationId AS correlation, o.graphNode AS node
+       o.correlationId AS correlation, o.graphNode AS node, o.sequence AS sequence
 FROM NCCL_OPERATION AS o JOIN StringTable AS f ON f._id_ = o.function
 WHERE o.correlationId IS NOT NULL ORDER BY o._id_
 """
@@ -119,15 +121,18 @@ class _Reported:
                 self._by_node[each["process"], each["node"]] = source
 
     def of(self, row: dict[str, Any]) -> dict[str, Any] | None:
-        """Of a kernel: communicator, operation, bytes, sent and received. None: nothing was reported."""
+        """Of a kernel: communicator, operation, bytes, sent and received, and the sequence number of one that
+        was not captured. None: nothing was reported."""
         operations = self._by_launch.get(row["correlation_id"])
+        is_captured = not operations
         if not operations:
             operations = self._by_node.get((row["process_id"], row["graph_node_id"]))
         if not operations:
             return None
         functions = [each["function"] for each in operations]
         found: dict[str, Any] = {"communicator": operations[0]["communicator"], "bytes": None,
-                                 "sent": None, "received": None}  # fmt: skip
+                                 "sent": None, "received": None,
+                                 "sequence": None if is_captured else operations[0]["sequence"]}  # fmt: skip
         known = all(each["bytes"] is not None for each in operations)
         if all(function in POINT_TO_POINT for function in functions):
             found["operation"] = "SendRecv"
@@ -162,9 +167,16 @@ def _operation_of(kernel: str) -> str:
     return next((each for each in OPERATIONS if each in kernel), "other")
 
 
-def collectives(
-    run: Run, processes: list[int] | None, kernels: pa.Table, steps: Any
-) -> dict[str, Any]:
+@dataclasses.dataclass
+class Counts:
+    """What goes on from one part of a recording to the next."""
+
+    places: dict[tuple[Any, str], int] = dataclasses.field(default_factory=dict)  # of the next
+    streams: dict[tuple[int, int], int] = dataclasses.field(default_factory=dict)
+    devices: set[int] = dataclasses.field(default_factory=set)  # that were used
+
+
+def collectives(run: Run, kernels: pa.Table, steps: Any, counts: Counts) -> dict[str, Any]:
     """A row for each communication kernel, in order of start. The communicator is the one that NCCL
     reported, or that the payload of the NVTX range names in which it was launched; without either
     that of the other kernels of its stream, and otherwise "stream 0": that stream, counted in order of
@@ -187,11 +199,10 @@ def collectives(
         number = its["communicator"] if its else payload.get(_COMMUNICATOR)
         if number is not None:
             by_stream.setdefault((row["process_id"], row["stream_id"]), set()).add(number)
-    order: dict[tuple[int, int], int] = {}
-    places: dict[tuple[Any, str], int] = {}
+    order, places = counts.streams, counts.places
     found: dict[str, Any] = {key: [] for key in (
-        "start", "end", "step", "communicator", "is_named", "place", "operation", "bytes", "sent", "received",
-        "device_id", "stream_id")}  # fmt: skip
+        "start", "end", "step", "communicator", "is_named", "place", "operation", "sequence", "bytes", "sent",
+        "received", "device_id", "stream_id")}  # fmt: skip
     for row, step, payload, its in zip(rows, steps, names, said):
         stream = (row["process_id"], row["stream_id"])
         of_stream = by_stream.get(stream, set())
@@ -203,11 +214,11 @@ def collectives(
         else:
             communicator = f"{number & (2**64 - 1):016x}"
         called = (payload.get("name") or "") if _COMMUNICATOR in payload else ""
-        operation, size = called.removeprefix("nccl"), payload.get(_BYTES)
+        operation, size, sequence = called.removeprefix("nccl"), payload.get(_BYTES), None
         # NCCL makes sends and receives of some collectives, AlltoAll for example.
         is_made = called and operation not in POINT_TO_POINT
         if its and not (is_made and its["operation"] in POINT_TO_POINT):
-            operation, size = its["operation"], its["bytes"]
+            operation, size, sequence = its["operation"], its["bytes"], its["sequence"]
         elif not operation:
             operation = _operation_of(row["name"] or "")
         place = None
@@ -221,6 +232,7 @@ def collectives(
         found["is_named"].append(number is not None)
         found["place"].append(place)
         found["operation"].append(operation)
+        found["sequence"].append(sequence if place is not None else None)
         sent, received = None, None
         if place is None:
             sent, received = transfers.of(row["process_id"], row["range_id"])

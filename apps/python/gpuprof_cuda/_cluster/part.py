@@ -13,8 +13,9 @@ import pyarrow as pa
 from .. import _run
 from .._library import Error, FileError
 from . import operations
-from .steps import Steps
-from .store import FORMAT, Store
+from .sources import is_rolled_up, status_of
+from .steps import Steps, Window, inside
+from .store import FORMAT, KINDS, Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,11 +104,19 @@ class Names:
 class RankPart:
     """What a file has of one rank."""
 
-    def __init__(self, run: Run, processes: list[int] | None) -> None:
+    def __init__(
+        self,
+        run: Run,
+        processes: list[int] | None,
+        window: Window | None = None,
+        counts: operations.Counts | None = None,
+    ) -> None:
         self._run = run
         self._processes = processes  # None: all of the file
+        self._window = window or Window()
+        self._counts = counts or operations.Counts()
         self.names = Names()
-        self.steps = Steps.read(run, processes)
+        self.steps = Steps.read(run, processes, self._window)
         self.rows: dict[str, Columns] = {}
         self.untimed = 0
 
@@ -128,7 +137,7 @@ class RankPart:
         calls = self._calls()
         self.rows["rollups"] = self._rollups(calls)
         self.rows["collectives"] = operations.collectives(
-            self._run, self._processes, kernels, self.rows["kernels"]["step"]
+            self._run, kernels, self.rows["kernels"]["step"], self._counts
         )
         self.rows["steps"] = self.steps.columns()
         devices = self._devices()
@@ -155,6 +164,8 @@ class RankPart:
             )
             self.untimed += len(table) - len(timed)
             table = timed
+        if not self._window.is_all:
+            table = table.filter(pa.array(inside(self._window, _plain(table, "start"))))
         start, correlation = _plain(table, "start"), _plain(table, "correlation_id")
         return table.take(pa.array(np.lexsort((correlation, start))))
 
@@ -174,6 +185,8 @@ class RankPart:
         """Calls of the runtime API; a driver call is inside of one, or has its own name here."""
         calls = self._where(self._run.table("api_calls")).columns(
             "domain", "name", "start", "duration", "correlation_id").arrow()  # fmt: skip
+        if not self._window.is_all:
+            calls = calls.filter(pa.array(inside(self._window, _plain(calls, "start"))))
         start = _plain(calls, "start")
         return {
             "name_id": self.names.ids(calls.column("name")),
@@ -206,7 +219,7 @@ class RankPart:
         return dict(zip(keys, zip(*found))) if found else {key: [] for key in keys}
 
     def _devices(self) -> list[int]:
-        used: set[int] = set()
+        used = self._counts.devices
         for kind in ("kernels", "copies", "sets"):
             used |= set(np.unique(self.rows[kind]["device_id"]).tolist())
         return sorted(used)
@@ -228,17 +241,24 @@ class RankPart:
     def _gaps(self, devices: list[int]) -> Columns:
         gaps = self._run.table("gpu_gaps").where(device=devices).columns(
             "device_id", "start", "duration", "host_call", "host_call_ns", "no_call_ns").arrow()  # fmt: skip
-        rows = sorted(gaps.to_pylist(), key=lambda row: (row["start"], row["device_id"]))
+        rows = self._in_window(gaps.to_pylist(), "start")
+        rows.sort(key=lambda row: (row["start"], row["device_id"]))
         found: Columns = {key: [row[key] for row in rows] for key in gaps.schema.names}
         found["step"] = self.steps.at(np.array(found["start"], dtype=np.int64))
         return found
+
+    def _in_window(self, rows: list[dict[str, Any]], time: str) -> list[dict[str, Any]]:
+        times = np.array([row[time] or 0 for row in rows], dtype=np.int64)
+        return [row for row, is_in in zip(rows, inside(self._window, times)) if is_in]
 
     def _clocks(self) -> Columns:
         rows = list(self._run.sql(
             "SELECT cupti, processId AS process_id, moment, realtime, monotonicRaw AS monotonic_raw, "
             "realtimeError AS realtime_error FROM CLOCK ORDER BY 1, 2").dicts())  # fmt: skip
         mine = [
-            row for row in rows if self._processes is None or row["process_id"] in self._processes
+            row
+            for row in self._in_window(rows, "cupti")
+            if self._processes is None or row["process_id"] in self._processes
         ]
         keys = ("cupti", "process_id", "moment", "realtime", "monotonic_raw", "realtime_error")
         return {key: [row[key] for row in mine] for key in keys}
@@ -248,7 +268,7 @@ class RankPart:
             "SELECT timestamp AS time, deviceId AS device_id, smClock AS sm_clock, "
             "clocksThrottleReasons AS throttle_reasons FROM CUPTI_ACTIVITY_KIND_ENVIRONMENT "
             "WHERE smClock IS NOT NULL ORDER BY 1, 2").dicts())  # fmt: skip
-        mine = [row for row in rows if row["device_id"] in devices]
+        mine = [row for row in self._in_window(rows, "time") if row["device_id"] in devices]
         keys = ("time", "device_id", "sm_clock", "throttle_reasons")
         return {key: [row[key] for row in mine] for key in keys}
 
@@ -311,7 +331,43 @@ def build_part(path: str, place: int, folder: str) -> dict[str, Any]:
 
 
 def _build_part(path: str, place: int, store: Store) -> dict[str, Any]:
-    status = os.stat(path)
+    status = status_of(path)
+    if is_rolled_up(path):
+        name, known = _copy_part(Store(path), store)
+    else:
+        name, known = _read_part(path, place, store)
+    known.update({"path": os.path.abspath(path), "size": status.st_size, "modified_ns": status.st_mtime_ns,
+                  "place": place})  # fmt: skip
+    now = status_of(path)
+    if (now.st_size, now.st_mtime_ns) != (status.st_size, status.st_mtime_ns):
+        raise FileError("it changed while it was read", "build again when nothing writes it", 20)
+    store.write_manifest(name, known)
+    return {**known, "key": name}
+
+
+def _copy_part(rolled: Store, store: Store) -> tuple[str, dict[str, Any]]:
+    """Of roll-ups: what they have is what a store has."""
+    manifests = rolled.manifests()
+    if not manifests:
+        raise FileError(
+            "it has nothing yet", "build again when its program has run for a while", 20
+        )
+    ((key, known),) = manifests.items()
+    try:
+        tables = {(kind, int(rank["rank"])): rolled.read(kind, int(rank["rank"]), key)
+                  for rank in known["ranks"] for kind in KINDS}  # fmt: skip
+    except (OSError, KeyError, TypeError) as error:
+        raise FileError(f"it is damaged: {error}", "", 20) from None
+    content = hashlib.sha256()
+    for (kind, rank), table in sorted(tables.items()):
+        content.update(f"{kind} {rank} {table.to_pydict()}".encode())
+    name = hashlib.sha256(f"{FORMAT} {content.hexdigest()}".encode()).hexdigest()[:32]
+    for (kind, rank), table in tables.items():
+        store.write(kind, rank, name, dict(zip(table.column_names, table.columns)))
+    return name, {**known, "content": content.hexdigest()[:32]}
+
+
+def _read_part(path: str, place: int, store: Store) -> tuple[str, dict[str, Any]]:
     content = digest(path)
     with _run.open(path) as run:
         contents = run.info()[0]
@@ -325,13 +381,7 @@ def _build_part(path: str, place: int, store: Store) -> dict[str, Any]:
             about = contents["run"]
             known.update({k: about.get(k) for k in ("host_name", "boot_id", "gpuprof_version")})
             known["rank_is_known"] = is_known
-        known.update({"path": os.path.abspath(path), "size": status.st_size, "modified_ns": status.st_mtime_ns,
-                      "place": place})  # fmt: skip
-    now = os.stat(path)
-    if (now.st_size, now.st_mtime_ns) != (status.st_size, status.st_mtime_ns):
-        raise FileError("it changed while it was read", "build again when nothing writes it", 20)
-    store.write_manifest(name, known)
-    return {**known, "key": name}
+        return name, known
 
 
 def _write(run: Run, ranks: list[dict[str, Any]], key: str, store: Store) -> list[dict[str, Any]]:

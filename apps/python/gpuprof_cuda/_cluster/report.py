@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .store import Store
 
 VERSION = 1  # of the JSON
+_ECHO = 0.25  # of the longest lateness
 _BUBBLE = 0.05  # of a step; stages that wait for less are not named
 
 
@@ -27,7 +28,8 @@ def read(store: Store, threads: int = 0) -> dict[str, Any]:
 
 
 def _read(connection: Any) -> dict[str, Any]:
-    names = ("rank", "host", "boot_id", "world_size", "kernels", "collectives", "steps", "losses")
+    names = ("rank", "host", "boot_id", "world_size", "kernels", "collectives", "steps", "losses",
+             "rolled_up")  # fmt: skip
     ranks = [
         dict(zip(names, row))
         for row in connection.execute(
@@ -241,9 +243,24 @@ def _late(
         others = normal or [row for row in range(len(accounts.ranks)) if row not in rows]
         cause = stragglers.cause_of(connection, accounts, rows[0], part, others)
         found.append(_straggler(connection, accounts, late, rows, part, cause, last, hosts))
+    found = _without_echoes(found, late)
     if stragglers.is_rotating(pauses, *size):
-        found.append(_rotating(connection, accounts, late, pauses))
+        rotating = _rotating(connection, accounts, late, pauses)
+        if rotating["cost_ns"] >= stragglers.LEAST_SHARE * late.usual_step:
+            found.append(rotating)
     return sorted(found, key=lambda each: (-each["cost_ns"], each["ranks"]))
+
+
+def _without_echoes(found: list[dict[str, Any]], late: stragglers.Lateness) -> list[dict[str, Any]]:
+    """Without ranks that are late by a fraction of what another is, and cost the others next to nothing: those
+    that work with it."""
+    most = max((each["evidence"]["late_ns"] for each in found), default=0)
+    least = stragglers.LEAST_SHARE * late.usual_step
+    return [
+        each
+        for each in found
+        if each["cost_ns"] >= least or each["evidence"]["late_ns"] >= _ECHO * most
+    ]
 
 
 def _groups(
@@ -298,6 +315,8 @@ def _cause_text(cause: stragglers.Cause) -> str:
             "short gap": "short gaps",
             "unknown": "calls that were not recorded",
         }.get(where, where)
+        if "host_line" in its:
+            where += f", at {its['host_line']}"
         mine, others = its.get("host_in_ns", 0), its.get("host_in_ns_of_others", 0)
         part = (
             "for the most part"

@@ -7,6 +7,7 @@ import os
 import stat
 
 from .._library import FileError
+from .store import ROLLED_UP, Store
 
 MAGIC = b"SQLite format 3\0"
 
@@ -22,6 +23,19 @@ def is_database(path: str) -> bool:
         return False
 
 
+def is_rolled_up(path: str) -> bool:
+    """A folder that has the roll-ups of one recording, which is read as a profile is."""
+    return path.endswith(ROLLED_UP) and os.path.isfile(os.path.join(path, "store.json"))
+
+
+def status_of(path: str) -> os.stat_result:
+    """Size and time of change by which a source is recognized: of roll-ups those of their description."""
+    if not is_rolled_up(path):
+        return os.stat(path)
+    keys = list(Store(path).manifests())
+    return os.stat(os.path.join(path, "files", keys[0] + ".json") if keys else path)
+
+
 def _listed(path: str) -> list[str]:
     """The names in a list of files, one in each line; those that are relative, from its folder."""
     folder = os.path.dirname(path)
@@ -35,9 +49,11 @@ def _listed(path: str) -> list[str]:
 
 
 def _found(word: str) -> list[str]:
+    if is_rolled_up(word):
+        return [word]
     if os.path.isdir(word):
         inside = sorted(os.path.join(word, name) for name in os.listdir(word))
-        return [path for path in inside if is_database(path)]
+        return [path for path in inside if is_database(path) or is_rolled_up(path)]
     if not os.path.exists(word) and glob.has_magic(word):
         return sorted(glob.glob(word))
     if word.endswith(".txt") and os.path.isfile(word) and not is_database(word):

@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any
 
     from .._run import Run
 
     Numbers = Any  # an array of numpy
-    Window = tuple[Optional[int], Optional[int]]
 
 NONE = -1  # of no step
+
+
+@dataclasses.dataclass
+class Window:
+    """What of a file is read: what began from `since` on and before `until`. None: all."""
+
+    since: int | None = None
+    until: int | None = None
+    steps_before: int = 0  # that earlier windows had
+
+    @property
+    def is_all(self) -> bool:
+        return self.since is None and self.until is None
+
+
+def inside(window: Window, starts: Numbers) -> Any:
+    """Which of these times are in the window."""
+    found = np.ones(len(starts), dtype=bool)
+    if window.since is not None:
+        found &= starts >= window.since
+    if window.until is not None:
+        found &= starts < window.until
+    return found
 
 
 class Steps:
@@ -23,18 +46,29 @@ class Steps:
     ends: so that each moment between is of one step. Their numbers are those at the ends of their names,
     "step 812", where these count upwards, and otherwise count from 0. A run without steps is one step."""
 
-    def __init__(self, rows: list[dict[str, Any]], ranges: dict[int, int]) -> None:
+    def __init__(self, rows: list[dict[str, Any]], ranges: dict[int, int], window: Window) -> None:
         self._rows = rows
+        self._window = window
         self._starts = np.array([row["start"] for row in rows], dtype=np.int64)
-        self.numbers = np.array(_numbers([row["name"] or "" for row in rows]), dtype=np.int64)
+        self._mine = np.flatnonzero(inside(window, self._starts))
+        self.numbers = np.array(
+            _numbers([row["name"] or "" for row in rows], self._first()), dtype=np.int64
+        )
         ends = [row["start"] for row in rows[1:]]
         if rows:
             ends.append(max(rows[-1]["end"] or 0, rows[-1]["start"] + 1))
         self._ends = np.array(ends, dtype=np.int64)
         self._of_range = ranges  # an id of a range: the place of its step
 
+    def _first(self) -> int:
+        """The place of the step that is counted as the window's first."""
+        if self._window.since is None:
+            return 0
+        before = int(np.searchsorted(self._starts, self._window.since))
+        return before - self._window.steps_before
+
     @classmethod
-    def read(cls, run: Run, processes: list[int] | None) -> Steps:
+    def read(cls, run: Run, processes: list[int] | None, window: Window) -> Steps:
         """Those of the process that has most."""
         by_process: dict[int, list[dict[str, Any]]] = {}
         for row in (
@@ -43,20 +77,27 @@ class Steps:
             if processes is None or row["process_id"] in processes:
                 by_process.setdefault(row["process_id"], []).append(row)
         if not by_process:
-            return cls([], {})
+            return cls([], {}, window)
         process = max(by_process, key=lambda each: (len(by_process[each]), -each))
         rows = sorted(by_process[process], key=lambda row: (row["start"], row["range_id"] or 0))
         rows = [row for i, row in enumerate(rows) if i == 0 or row["start"] > rows[i - 1]["start"]]
         ranges = {row["range_id"]: i for i, row in enumerate(rows) if row["range_id"] is not None}
-        return cls(rows, _with_inner_ranges(run, ranges, process) if ranges else {})
+        return cls(rows, _with_inner_ranges(run, ranges, process) if ranges else {}, window)
+
+    def last_begin(self, before: int) -> int | None:
+        """When the last step began that began before that time. None: there is none."""
+        place = int(np.searchsorted(self._starts, before)) - 1
+        return int(self._starts[place]) if place >= 0 else None
 
     def at(self, times: Numbers) -> Any:
         """The number of the step at each time; masked where there is none."""
-        place = np.searchsorted(self._starts, times, side="right") - 1
         if not len(self._starts):
-            return np.zeros(len(times), dtype=np.int64)
-        inside = (place >= 0) & (times < self._ends[np.maximum(place, 0)])
-        return np.ma.masked_array(self.numbers[np.maximum(place, 0)], mask=~inside)
+            return np.ma.masked_array(
+                np.zeros(len(times), dtype=np.int64), mask=not self._window.is_all
+            )
+        place = np.searchsorted(self._starts, times, side="right") - 1
+        in_one = (place >= 0) & (times < self._ends[np.maximum(place, 0)])
+        return np.ma.masked_array(self.numbers[np.maximum(place, 0)], mask=~in_one)
 
     def of_work(self, ranges: Numbers, starts: Numbers) -> Any:
         """The step in whose range the work was asked for; where that is not known, the step in which it
@@ -69,33 +110,43 @@ class Steps:
         of_range = steps[place]
         return np.ma.where(of_range >= 0, self.numbers[np.maximum(of_range, 0)], found)
 
-    def windows(self) -> list[tuple[int | None, Window]]:
-        """Windows that cover all time, each with the number of its step, or None."""
-        if not len(self._starts):
-            return [(0, (None, None))]
-        windows: list[tuple[int | None, Window]] = [(None, (None, int(self._starts[0])))]
-        for number, start, end in zip(self.numbers, self._starts, self._ends):
-            windows.append((int(number), (int(start), int(end))))
-        windows.append((None, (int(self._ends[-1]), None)))
+    def windows(self) -> list[tuple[int | None, tuple[int | None, int | None]]]:
+        """Times that cover the window, each with the number of its step, or None."""
+        since, until = self._window.since, self._window.until
+        if not len(self._mine):
+            return [(0 if self._window.is_all else None, (since, until))]
+        first, last = self._mine[0], self._mine[-1]
+        windows: list[tuple[int | None, tuple[int | None, int | None]]] = []
+        if since is None or since < self._starts[first]:
+            windows.append((None, (since, int(self._starts[first]))))
+        for place in self._mine:
+            windows.append(
+                (int(self.numbers[place]), (int(self._starts[place]), int(self._ends[place])))
+            )
+        if until is None or self._ends[last] < until:
+            windows.append((None, (int(self._ends[last]), until)))
         return windows
 
     def columns(self) -> dict[str, Any]:
-        if not len(self._starts):
-            return {"step": [0], "name": [None], "start": [None], "end": [None]}
+        """Those that begin in the window."""
+        if not len(self._mine):
+            none = {"step": [0], "name": [None], "start": [None], "end": [None]}
+            return none if self._window.is_all else {key: [] for key in none}
         return {
-            "step": self.numbers,
-            "name": [row["name"] for row in self._rows],
-            "start": self._starts,
-            "end": self._ends,
+            "step": self.numbers[self._mine],
+            "name": [self._rows[place]["name"] for place in self._mine],
+            "start": self._starts[self._mine],
+            "end": self._ends[self._mine],
         }
 
 
-def _numbers(names: list[str]) -> list[int]:
+def _numbers(names: list[str], first: int) -> list[int]:
+    """Counted from the place `first` on, where the names have no numbers."""
     found = [re.search(r"([0-9]{1,18})$", name) for name in names]
     numbers = [int(each.group(1)) for each in found if each]
     if len(numbers) == len(names) and all(a < b for a, b in zip(numbers, numbers[1:])):
         return numbers
-    return list(range(len(names)))
+    return list(range(-first, len(names) - first))
 
 
 def _with_inner_ranges(run: Run, of_range: dict[int, int], process: int) -> dict[int, int]:

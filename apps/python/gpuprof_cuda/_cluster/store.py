@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-FORMAT = 2
+FORMAT = 3
+ROLLED_UP = (
+    ".rollups"  # ends the name of a folder that has the roll-ups of one recording (roll_up.py)
+)
 ROWS_PER_GROUP = 122_880
 
 _WORK = [
@@ -90,6 +93,7 @@ KINDS: dict[str, Any] = {
             ("is_named", pa.bool_()),  # NCCL's NVTX payload names the communicator
             ("place", pa.int64()),  # in the step and the communicator, from 0; NULL: point to point
             ("operation", pa.string()),
+            ("sequence", pa.int64()),  # NCCL_OPERATION.sequence; NULL: not known
             ("bytes", pa.int64()),
             ("sent", pa.int64()),  # bytes, point to point; NULL: not known
             ("received", pa.int64()),
@@ -209,9 +213,9 @@ class Store:
 
     def write(self, kind: str, rank: int, key: str, columns: dict[str, Any]) -> None:
         schema = KINDS[kind]
-        table = pa.Table.from_arrays(
-            [pa.array(columns[field.name], type=field.type) for field in schema], schema=schema
-        )
+        columns = {name: values if isinstance(values, pa.ChunkedArray) else pa.array(values, type=schema.field(name).type)
+                   for name, values in columns.items()}  # fmt: skip
+        table = pa.table([columns[name] for name in schema.names], schema=schema)
         deltas = {name: "DELTA_BINARY_PACKED" for name in schema.names if name in _DELTAS}
         path = self._file(kind, rank, key)
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -262,6 +266,15 @@ class Store:
             for rank in manifest["ranks"]
         ]
         return [self._file(kind, rank, key) for rank, key in sorted(places)]
+
+    def read(self, kind: str, rank: int, key: str) -> pa.Table:
+        """Rows of a part. Throws pyarrow's errors for a file that has others."""
+        found = pyarrow.parquet.read_table(self._file(kind, rank, key), partitioning=None)
+        return found.select(KINDS[kind].names).cast(KINDS[kind])
+
+    def bytes(self) -> int:
+        """Of all parts."""
+        return sum(os.path.getsize(path) for path, _ in self._parts())
 
     def _parts(self) -> Iterator[tuple[str, str | None]]:
         """Files of parts, and the key of each; None: what a killed build left. Nothing else in the folder is

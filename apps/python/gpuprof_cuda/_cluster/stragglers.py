@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 LEAST_SHARE = 0.01  # of a step: a rank that is later than others by less is not named
 _EXPLAINS = 0.6  # of what it is later by; a cause that explains less is not claimed
 _PAUSE = 0.05  # of a step
+_NOISE = 4  # times what half of a rank's steps vary by
 _MORE = 1.2  # times the bytes of others
-_WINDOWS = 4  # parts of the run in which a rank may be late
+_WINDOWS = 4  # parts of the run in which a rank may be late, of so many steps at least
+_STEPS_OF_WINDOW = 8
 _CLASSES = ("compute", "communication", "copy", "idle")
 
 
@@ -109,7 +111,7 @@ def cost(connection: Any, accounts: Accounts, rows: list[int]) -> Numbers:
 
 
 def _windows(steps: int) -> list[slice]:
-    count = _WINDOWS if steps >= 4 * _WINDOWS else 1
+    count = max(1, min(_WINDOWS, steps // _STEPS_OF_WINDOW))
     return [slice(steps * i // count, steps * (i + 1) // count) for i in range(count)]
 
 
@@ -135,7 +137,11 @@ def pauses(accounts: Accounts, late: Lateness, persistent: set[int]) -> list[tup
     take longer may be those of a rank that waits, with which NCCL's kernel shares the GPU."""
     idle = accounts.time["idle"]
     more_idle = idle - _usual(idle) if idle.size else idle
-    long = (late.excess > _PAUSE * late.usual_step) & (more_idle > _EXPLAINS * late.excess)
+    low, middle = (
+        np.quantile(late.excess, (0.1, 0.5), axis=1, keepdims=True) if idle.size else (0.0, 0.0)
+    )
+    least = np.maximum(_PAUSE * late.usual_step, _NOISE * (middle - low))
+    long = (late.excess > least) & (more_idle > _EXPLAINS * late.excess)
     return [
         (int(row), int(column)) for row, column in zip(*np.nonzero(long)) if row not in persistent
     ]
@@ -181,6 +187,9 @@ def cause_of(
         return Cause("copies", evidence)
     evidence.update(_kernel_evidence(connection, rank, peers, steps))
     evidence.update(_clock_evidence(connection, rank, peers, steps))
+    if part.start > 0 and "clock_mhz" not in evidence:
+        earlier = _kernel_evidence(connection, rank, peers, accounts.steps[: part.start])
+        evidence["kernels_ratio_before"] = earlier.get("kernels_ratio", 1.0)
     if _is_throttled(evidence, part):
         return Cause("throttling", evidence)
     evidence.update(_exchange_evidence(connection, rank, peers, steps))
@@ -195,7 +204,7 @@ def _host_evidence(
     rows = connection.execute(
         """
         WITH each AS (
-          SELECT rank, class, cause, sum(ns) / $3 AS ns FROM account
+          SELECT rank, class, cause, sum(ns) / $3 AS ns FROM account SEMI JOIN compared_steps USING (step)
           WHERE step BETWEEN $4 AND $5 AND (rank = $1 OR list_contains($2, rank))
             AND class NOT IN ('compute', 'communication', 'copy', 'set') GROUP BY 1, 2, 3)
         SELECT class, cause, sum(ns) FILTER (rank = $1) AS mine,
@@ -206,13 +215,15 @@ def _host_evidence(
     ).fetchall()
     gaps = connection.execute(
         "SELECT count(*) FILTER (rank = $1) / $3, count(*) FILTER (rank <> $1) / $3 / $6 FROM gaps "
-        "WHERE step BETWEEN $4 AND $5 AND (rank = $1 OR list_contains($2, rank))",
+        "SEMI JOIN compared_steps USING (step) WHERE step BETWEEN $4 AND $5 AND (rank = $1 OR list_contains($2, rank))",
         [rank, peers, len(steps), steps[0], steps[-1], len(peers)],
     ).fetchone()
     found = {"gaps": round(gaps[0], 1), "gaps_of_others": round(gaps[1], 1)}
     for kind, call, mine, others in rows:
         found.update(host_in=call if kind == "call" else kind, host_in_ns=round(mine),
                      host_in_ns_of_others=round(others))  # fmt: skip
+        if kind == "no call" and call:
+            found["host_line"] = call  # of Python, as --host-samples saw it
     return found
 
 
@@ -223,11 +234,11 @@ def _kernel_evidence(
     rows = connection.execute(
         """
         WITH mine AS (
-          SELECT name, sum(ns) AS ns, sum(count) AS n FROM rollups
+          SELECT name, sum(ns) AS ns, sum(count) AS n FROM rollups SEMI JOIN compared_steps USING (step)
           WHERE rank = $1 AND work = 'kernel' AND step BETWEEN $3 AND $4 AND NOT starts_with(name, 'nccl')
           GROUP BY 1),
         others AS (
-          SELECT name, sum(ns) AS ns, sum(count) AS n FROM rollups
+          SELECT name, sum(ns) AS ns, sum(count) AS n FROM rollups SEMI JOIN compared_steps USING (step)
           WHERE list_contains($2, rank) AND work = 'kernel' AND step BETWEEN $3 AND $4 GROUP BY 1)
         SELECT name, mine.ns, mine.ns / mine.n / (others.ns / others.n) AS ratio
         FROM mine JOIN others USING (name) WHERE others.ns > 0 ORDER BY 2 DESC, 1
@@ -254,7 +265,8 @@ def _exchange_evidence(
     with more to do than they have. In these a kernel both sends and receives, unlike in pipelines."""
     mine, others = connection.execute(
         """
-        SELECT sum(received) FILTER (rank = $1) / $3, sum(received) FILTER (rank <> $1) / $3 / $6 FROM collectives
+        SELECT sum(received) FILTER (rank = $1) / $3, sum(received) FILTER (rank <> $1) / $3 / $6
+        FROM collectives SEMI JOIN compared_steps USING (step)
         WHERE sent > 0 AND received > 0 AND step BETWEEN $4 AND $5 AND (rank = $1 OR list_contains($2, rank))
         """,
         [rank, peers, len(steps), steps[0], steps[-1], len(peers)],
@@ -287,4 +299,6 @@ def _is_throttled(evidence: dict[str, Any], part: slice) -> bool:
     """Its clock was lower; or, where clocks were not sampled, all of its kernels became slower alike."""
     if "clock_mhz" in evidence:
         return bool(evidence["clock_mhz"] < 0.98 * evidence["clock_mhz_of_others"])
-    return bool(part.start > 0 and evidence.get("alike", 0) >= 0.8)
+    slower = evidence.get("kernels_ratio", 1.0) - 1
+    became = part.start > 0 and evidence["kernels_ratio_before"] - 1 < 0.5 * slower
+    return bool(became and evidence.get("alike", 0) >= 0.8)

@@ -9,6 +9,7 @@ import shlex
 import signal
 
 from .._library import Error
+from .sources import status_of
 from .store import Store
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ def _end_with_parent() -> None:
 
 def about(path: str) -> dict[str, Any]:
     """By what a build recognizes the file again."""
-    status = os.stat(path)
+    status = status_of(path)
     return {
         "path": os.path.abspath(path),
         "size": status.st_size,
@@ -42,7 +43,7 @@ def about(path: str) -> dict[str, Any]:
 def _is_built(path: str, place: int, manifest: dict[str, Any]) -> bool:
     """The part is of the file as it is now, as its size and time of change say."""
     try:
-        status = os.stat(path)
+        status = status_of(path)
     except OSError:
         return False
     same = manifest["size"] == status.st_size and manifest["modified_ns"] == status.st_mtime_ns

@@ -23,6 +23,11 @@ def words(report: dict[str, Any]) -> list[str]:
     )
     lines = [f"{len(ranks)} ranks on {count}; {steps['compared']} steps that all of them recorded{without}"
              + (f", {ns(steps['step_ns'])} each" if steps["compared"] else "")]  # fmt: skip
+    rolled = [rank["rank"] for rank in report["ranks"] if rank["rolled_up"] is not None]
+    if rolled:
+        most = max(rank["rolled_up"] or 1 for rank in report["ranks"])
+        each = "all steps" if most == 1 else f"each {most}th step"
+        lines.append(f"of {numbered('rank', rolled)} there are roll-ups only, of {each}")
     if len(hosts) > 1:
         its = report["clocks"]
         if its["one_clock"]:

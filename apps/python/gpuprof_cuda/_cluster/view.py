@@ -24,6 +24,7 @@ from .._library import Error, program
 from .._palette import COLORS
 from . import picture, report
 from .database import connect
+from .sources import is_rolled_up
 from .tasks import about
 
 TYPE_CHECKING = False
@@ -172,6 +173,12 @@ class _Pages:
         if manifest is None:
             raise Error(f"there is no rank {rank}", "", 5)
         path = str(manifest["path"])
+        if is_rolled_up(path):
+            raise Error(
+                f"of rank {rank} there are roll-ups only",
+                "gpuprof --ranks says of which ranks more is kept",
+                20,
+            )
         try:
             now = about(path)
         except OSError as error:
