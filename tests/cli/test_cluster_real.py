@@ -154,10 +154,10 @@ class Recorded(Pairs):
         for room, n in ((1_000_000, 1), (38_000, 4)):
             folder = str(self.folder / f"{room}.rollups")
             store.Store(folder).prepare()
-            with mock.patch.multiple(roll_up, BYTES_PER_HOUR=room, _MARGIN_NS=0):
+            with mock.patch.object(roll_up, "BYTES_PER_HOUR", room):
                 rolled = roll_up.RollUp(folder, 1)
                 for share in (0.7, 0.72, 0.9):
-                    roll_up._MARGIN_NS = round((last - first) * (1 - share))
+                    rolled._margin_ns = round((last - first) * (1 - share))
                     rolled.add(profiles[1], False)
                 rolled.add(profiles[1], True)
             self.assertLessEqual(store.Store(folder).bytes(), room)

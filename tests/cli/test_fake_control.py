@@ -243,7 +243,7 @@ class Ranks(ControlTest):
         ]
 
     def test_roll_ups(self):
-        target = self.run_obeys("--ranks", "0,::2", "--roll-up-every", "300ms", RANK=3, WORLD_SIZE=4,
+        target = self.run_obeys("--ranks", "0,::2", "--roll-up-every", "3s", RANK=3, WORLD_SIZE=4,
                                 **self.ENVIRONMENT)  # fmt: skip
         self.tell(target, "launch 5")
         self.wait_for(self.manifests)
@@ -256,7 +256,8 @@ class Ranks(ControlTest):
         (manifest,) = self.manifests()
         (rank,) = manifest["ranks"]
         self.assertEqual((rank["rank"], rank["world_size"], rank["rolled_up"]), (3, 4, 1))
-        self.assertGreaterEqual(rank["kernels"], 75)
+        if not rank["losses"]:  # a machine that stands still rolls up late
+            self.assertEqual(rank["kernels"], 80)
         # Nothing else is left.
         self.assertFalse(self.output.exists())
         self.assertEqual(list(self.folder.glob("gpuprof-*")), [])
@@ -272,7 +273,7 @@ class Ranks(ControlTest):
         self.assertEqual(list(self.folder.glob("*.rollups")), [])
 
     def test_not_known(self):
-        for words in (["0"], ["0", "-o", "x.sqlite"], ["1:x", "-o", "x.sqlite"], ["-1", "-o", "x.sqlite"],
+        for words in (["0"], ["0", "-o", "x.sqlite"], ["1:x", "-o", "x.sqlite"], ["0,", "-o", "x.sqlite"],
                       ["0", "-o", "x.sqlite", "--keep-last", "60s"],
                       ["0", "-o", "x.sqlite", "--pc-sampling"]):  # fmt: skip
             with self.subTest(words=words):

@@ -318,7 +318,7 @@ class Merge(unittest.TestCase):
             rows(output, "SELECT * FROM HOST_SAMPLE"), [(1, 5, 9, 2, process, 3, 0, 0, 0, process)]
         )
         self.assertEqual(
-            rows(output, "SELECT count(*) FROM TABLE_DOC WHERE name = 'HOST_SAMPLE'"), [(1,)]
+            rows(output, "SELECT count(*) FROM TABLE_DOC WHERE \"table\" = 'HOST_SAMPLE'"), [(1,)]
         )
 
     def test_what_is_left_out_is_said(self):

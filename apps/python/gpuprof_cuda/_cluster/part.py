@@ -37,13 +37,13 @@ def digest(path: str) -> str:
     return found.hexdigest()[:32]
 
 
-def _check(run: Run, contents: dict[str, Any]) -> None:
+def _check(run: Run, contents: dict[str, Any], is_over: bool = True) -> None:
     about = contents.get("run") or {}
     if about.get("schema_version") is None:
         raise FileError("it is not a profile of gpuprof", "gpuprof import makes one of it", 20)
     if about["schema_version"] != SCHEMA:
         raise FileError("it is a profile of another version of gpuprof", "", 20)
-    if contents.get("state") != "complete":
+    if is_over and contents.get("state") != "complete":
         raise FileError(
             f"it is {contents.get('state') or 'not complete'}",
             "if its gpuprof is no longer at work, gpuprof finish FILE completes it",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 BYTES_PER_HOUR = 1_000_000  # of a rank
-_MARGIN_NS = 5_000_000_000  # what began earlier than that before a copy is complete in it
+_MARGIN_NS = 5_000_000_000  # what began earlier than that before a copy is complete in it, at most
 _MOST_STEPS = 1 << 40
 
 # By kind, what of it stays: n is the distance of the steps that are kept.
@@ -125,7 +125,8 @@ def store_table(kind: str, columns: dict[str, Any]) -> pa.Table:
 class RollUp:
     """The roll-ups of one recording, in a store at `output`."""
 
-    def __init__(self, output: str, rank: int) -> None:
+    def __init__(self, output: str, rank: int, margin_ns: int = _MARGIN_NS) -> None:
+        self._margin_ns = min(_MARGIN_NS, margin_ns)  # less than what the ring keeps
         self._store = Store(output)
         self._place = rank  # of a recording that does not say which rank it is
         self._ranks: dict[int, _Rank] = {}
@@ -145,7 +146,7 @@ class RollUp:
         """Adds what is new in a copy of the recording, or in all of it."""
         with _run.open(path) as run:
             contents = run.info()[0]
-            part._check(run, contents)
+            part._check(run, contents, is_over)
             ranks, _ = part._ranks(run, self._place)
             times = list(run.sql(
                 "SELECT min(start) AS first, max(start) AS last FROM (SELECT min(start) AS start FROM api_calls UNION ALL "
@@ -155,7 +156,7 @@ class RollUp:
                 return
             self._first = times["first"] if self._first is None else self._first
             self._last = max(self._last, times["last"])
-            until = None if is_over else self._last - _MARGIN_NS
+            until = None if is_over else self._last - self._margin_ns
             self._about = contents["run"]
             self._losses = part._losses(run)
             for each in ranks:
@@ -299,7 +300,7 @@ def follow(
     try:
         store.remove_others(set())
         os.write(1, b"\n")
-        rolled = RollUp(output, rank)
+        rolled = RollUp(output, rank, round(every * 1e9))
         _Follower(recording, rolled, every).run()
         if not quiet:
             print(f"gpuprof: {output}: {rolled.words()}", file=sys.stderr)
