@@ -155,11 +155,12 @@ class Recorded(Pairs):
             folder = str(self.folder / f"{room}.rollups")
             store.Store(folder).prepare()
             with mock.patch.object(roll_up, "BYTES_PER_HOUR", room):
-                rolled = roll_up.RollUp(folder, 1)
+                rolled = roll_up.RollUp(folder, 1, 10**10)
                 for share in (0.7, 0.72, 0.9):
-                    rolled._margin_ns = round((last - first) * (1 - share))
-                    rolled.add(profiles[1], False)
-                rolled.add(profiles[1], True)
+                    until = first + round((last - first) * share)
+                    with mock.patch.object(rolled, "_time", return_value=until + rolled._margin_ns):
+                        rolled.add(profiles[1], 0)
+                rolled.add(profiles[1], None)
             self.assertLessEqual(store.Store(folder).bytes(), room)
             mixed = self.built(f"mixed{room}", [profiles[0], folder])
             stored = database.connect(mixed)

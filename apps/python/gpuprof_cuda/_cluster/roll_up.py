@@ -69,16 +69,19 @@ class _Rank:
         self.steps = 0
         self.kernels = self.untimed = 0
 
-    def add(self, run: _run.Run, until: int | None, has_more: bool) -> None:
-        """What began before that time and is new. `has_more`: until the last step that began before it."""
+    def add(self, run: _run.Run, until: int | None, patience_ns: int) -> None:
+        """What is new and began before that time: until the last step before it began, for which it is waited
+        so long. None: all."""
         processes = self.about["processes"]
         window = Window(self.since, until, self.steps)
         new = part.RankPart(run, processes, window, self.counts)
-        if has_more and until is not None:
-            begin = new.steps.last_begin(until)
-            if begin is not None and begin > (self.since or 0):
+        begin = None if until is None else new.steps.last_begin(until)
+        if until is not None and begin is not None:
+            if begin > (self.since or 0):
                 window.until = begin
                 new = part.RankPart(run, processes, window, self.counts)
+            elif until - (self.since or 0) < patience_ns:
+                return
         new.read()
         self.kernels += len(new.rows["kernels"]["start"])
         self.steps += len(new.rows["steps"]["step"])
@@ -96,6 +99,7 @@ class _Rank:
         """There were no steps: a run without steps is one."""
         if self.steps:
             return
+        self.steps = 1
         for kind in ("rollups", "account"):
             table = self.tables[kind]
             zeros = pa.array([0] * len(table), type=pa.int64())
@@ -125,8 +129,9 @@ def store_table(kind: str, columns: dict[str, Any]) -> pa.Table:
 class RollUp:
     """The roll-ups of one recording, in a store at `output`."""
 
-    def __init__(self, output: str, rank: int, margin_ns: int = _MARGIN_NS) -> None:
-        self._margin_ns = min(_MARGIN_NS, margin_ns)  # less than what the ring keeps
+    def __init__(self, output: str, rank: int, every_ns: int) -> None:
+        self._patience_ns = every_ns  # a third of what the ring keeps
+        self._margin_ns = min(_MARGIN_NS, every_ns)
         self._store = Store(output)
         self._place = rank  # of a recording that does not say which rank it is
         self._ranks: dict[int, _Rank] = {}
@@ -142,8 +147,10 @@ class RollUp:
         """Of so much time records may be missing, because they were let go before they were rolled up."""
         self._late_ns += ns
 
-    def add(self, path: str, is_over: bool) -> None:
-        """Adds what is new in a copy of the recording, or in all of it."""
+    def add(self, path: str, copied: int | None) -> None:
+        """Adds what is new in a copy that was begun at that time (CLOCK_MONOTONIC_RAW), or, with None, in the
+        recording that is over."""
+        is_over = copied is None
         with _run.open(path) as run:
             contents = run.info()[0]
             part._check(run, contents, is_over)
@@ -156,7 +163,7 @@ class RollUp:
                 return
             self._first = times["first"] if self._first is None else self._first
             self._last = max(self._last, times["last"])
-            until = None if is_over else self._last - self._margin_ns
+            until = None if copied is None else self._time(run, copied) - self._margin_ns
             self._about = contents["run"]
             self._losses = part._losses(run)
             for each in ranks:
@@ -166,11 +173,17 @@ class RollUp:
                     "processes": each["processes"] if len(ranks) > 1 or each["job"] else None,
                 }
                 if until is None or until > (rank.since or self._first):
-                    rank.add(run, until, not is_over)
+                    rank.add(run, until, self._patience_ns)
         if is_over:
             for rank in self._ranks.values():
                 rank.is_one_step()
         self._write()
+
+    def _time(self, run: _run.Run, raw: int) -> int:
+        """That time on CUPTI's clock. What began before has come with the copy."""
+        clocks = list(run.sql("SELECT cupti, monotonicRaw AS raw FROM CLOCK WHERE monotonicRaw IS NOT NULL "
+                              "ORDER BY cupti DESC LIMIT 1").dicts())  # fmt: skip
+        return int(clocks[0]["cupti"] + raw - clocks[0]["raw"]) if clocks else self._last
 
     def _write(self) -> None:
         """Complete, or as it was before."""
@@ -182,7 +195,8 @@ class RollUp:
     def _written(self) -> int:
         """With this n: how many bytes."""
         losses = {key: list(values) for key, values in self._losses.items()}
-        if self._late_ns:
+        # Says of the recording that is over whether anything was let go.
+        if self._late_ns and "--keep-last" in (self._about.get("derived_from") or ""):
             for key, value in (("name", "not_rolled_up_ns"), ("value", self._late_ns), ("severity", "data_loss"),
                                ("reason", "rolling up took longer than records are kept")):  # fmt: skip
                 losses[key].append(value)
@@ -239,10 +253,11 @@ class _Follower:
         while not self._is_over(begin + self._every - time.monotonic()):
             begin = time.monotonic()
             self._copy()
+        self._look_at_the_clock()
         with self._kept_folder():
             if not self._is_finished():
                 _gpuprof("finish", "-q", self._recording)
-            self._rolled.add(self._recording, True)
+            self._rolled.add(self._recording, None)
 
     @contextlib.contextmanager
     def _kept_folder(self) -> Iterator[None]:
@@ -260,6 +275,12 @@ class _Follower:
         finally:
             os.close(lock)
 
+    def _look_at_the_clock(self) -> None:
+        """A copy has what began up to `every` before it at most, and the ring keeps what came in three times that."""
+        late = time.monotonic() - self._copied - 2 * self._every
+        if late > 0:
+            self._rolled.late(round(late * 1e9))
+
     def _is_over(self, seconds: float) -> bool:
         readable, _, _ = select.select([0], [], [], max(0.0, seconds))
         return bool(readable)
@@ -270,15 +291,13 @@ class _Follower:
 
     def _copy(self) -> None:
         copy = self._recording + ".copy"
-        begin = time.monotonic()
+        begin, raw = time.monotonic(), time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
         if not _gpuprof("snapshot", "-q", "-f", "-o", copy, self._recording):
             return  # nothing was recorded yet, or the run has just ended
         try:
-            late = time.monotonic() - self._copied - 3 * self._every  # what the ring keeps
-            if late > 0:
-                self._rolled.late(round(late * 1e9))
+            self._look_at_the_clock()
             self._copied = begin
-            self._rolled.add(copy, False)
+            self._rolled.add(copy, raw)
         finally:
             os.remove(copy)
 

@@ -20,8 +20,8 @@ _EXPLAINS = 0.6  # of what it is later by; a cause that explains less is not cla
 _PAUSE = 0.05  # of a step
 _NOISE = 4  # times what half of a rank's steps vary by
 _MORE = 1.2  # times the bytes of others
-_WINDOWS = 4  # parts of the run in which a rank may be late, of so many steps at least
-_STEPS_OF_WINDOW = 8
+_WINDOWS = 4  # parts of the run in which a rank may be late
+_STEPS_OF_WINDOW = 8  # at least
 _CLASSES = ("compute", "communication", "copy", "idle")
 
 
