@@ -2,7 +2,9 @@
 # ctest-labels: plain
 
 import collections
+import contextlib
 import csv
+import io
 import json
 import os
 import pathlib
@@ -17,7 +19,11 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.environ.get("GPUPROF_BUILD", ""), "share", "gpuprof", "python"))
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+
 import gpuprof_cuda  # noqa: E402
+
+from scripts import load_script  # noqa: E402
 
 GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
@@ -225,6 +231,44 @@ class Account(unittest.TestCase):
                     with self.assertRaises(gpuprof_cuda.QuestionError):
                         list(opened.accounts(wrong))
                 self.assertEqual(list(opened.accounts([])), [])
+
+    def test_all_captures(self):
+        """As scripts/check_accounts does, which also takes large files."""
+        checker = load_script(SOURCE / "scripts/check_accounts")
+        paths = []
+        for capture in sorted((SOURCE / "tests/captures").glob("*.gpcap")):
+            paths.append(self.folder / f"checked_{capture.stem}.sqlite")
+            subprocess.run([GPUPROF, "replay", "-q", "-o", paths[-1], capture], check=True)
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            checker.main(
+                [
+                    *map(str, paths),
+                    "--windows",
+                    "30",
+                    "--seed",
+                    "34",
+                    "--build",
+                    os.environ["GPUPROF_BUILD"],
+                ]
+            )
+        lines = said.getvalue().splitlines()
+        self.assertEqual([line.split(": ", 1)[0] for line in lines], [*map(str, paths)])
+        # The process of one of them died before its kernel began.
+        self.assertEqual(sum("30 windows, no difference" in line for line in lines), len(paths) - 1)
+        # It would say so.
+        path = self.folder / "checked_vector_add.sqlite"
+        expected = checker.Expected(path)
+        begin, end = expected.begin, expected.end
+        with gpuprof_cuda.open(path) as run:
+            rows = list(run.accounts([(begin, end)]).dicts())
+        self.assertIsNone(expected.difference(rows, begin, end))
+        work, idle = (next(row for row in rows if (row["class"] in ("compute", "copy")) == works)
+                      for works in (True, False))  # fmt: skip
+        idle["duration"] += 1
+        self.assertIn("add up to", expected.difference(rows, begin, end))
+        work["duration"] -= 1
+        self.assertIn(" for {", expected.difference(rows, begin, end))
 
     def test_half_a_window(self):
         run = Run(self.profiles["vector_add"])
