@@ -50,8 +50,8 @@ TEST_CASE("what is sampled by default fits one pass on each chip") {
     CAPTURE(name);
     const cupti::HostChip chip(cupti, name, cupti::Counting::samples);
     const std::vector<std::string> metrics = metrics::default_samples(chip).names;
-    CHECK(metrics.size() >=
-          7);  // of chips that share the machine's memory; others have 10 and more
+    // Seven on chips that share the machine's memory, ten and more on others.
+    CHECK(metrics.size() >= 7);
     auto image = chip.config_image(metrics);
     REQUIRE(image);
     CHECK(chip.passes(*image) == 1);
