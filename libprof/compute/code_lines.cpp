@@ -3,17 +3,13 @@
 #include <algorithm>
 
 #include "libprof/base/printable.hpp"
+#include "libprof/compute/code_stacks.hpp"
 #include "libprof/read/columns/reader.hpp"
 
 namespace gpuprof::compute {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-struct StackPlace {
-  std::int64_t process, stack, position, frame;
-  auto operator<=>(const StackPlace&) const = default;
-};
 
 }  // namespace
 
@@ -52,13 +48,10 @@ bool is_library(std::string_view file) {
   return is_of_python(file);
 }
 
-CodeLines::CodeLines(store::Snapshot& snapshot, LineOf which, const std::function<void()>& check)
-    : lines_(1) {
-  struct Frame {
-    std::uint32_t line = 0;
-    bool of_library = false;
-  };
-  std::map<Key, Frame> frames;
+CodeStacks read_code_stacks(store::Snapshot& snapshot, const std::function<void()>& check) {
+  CodeStacks stacks;
+  stacks.lines.emplace_back();
+  std::map<std::pair<std::int64_t, std::int64_t>, std::uint32_t> frames;  // by process and frame
   std::map<CodeLine, std::uint32_t> numbers;
   columns::Reader frame_reader(
       snapshot, {.table = "STACK_FRAME",
@@ -69,35 +62,41 @@ CodeLines::CodeLines(store::Snapshot& snapshot, LineOf which, const std::functio
       if (!chunk[5].is_null(row)) continue;  // native
       CodeLine line{std::string(chunk[2].text(row)), std::string(chunk[3].text(row)),
                     columns::whole(chunk[4], row)};
-      const bool of_library = is_library(line.file);
       const auto [known, is_new] =
-          numbers.try_emplace(std::move(line), static_cast<std::uint32_t>(lines_.size()));
-      if (is_new) lines_.push_back(known->first);
-      frames[{columns::whole(chunk[0], row), columns::whole(chunk[1], row)}] = {known->second,
-                                                                                of_library};
+          numbers.try_emplace(std::move(line), static_cast<std::uint32_t>(stacks.lines.size()));
+      if (is_new) stacks.lines.push_back(known->first);
+      frames[{columns::whole(chunk[0], row), columns::whole(chunk[1], row)}] = known->second;
     }
   });
-  std::vector<StackPlace> entries;
   columns::Reader entry_reader(
       snapshot, {.table = "STACK_ENTRY", .columns = {"processId", "stack", "position", "frame"}});
   entry_reader.read([&](const columns::Chunk& chunk) {
     check();
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
-      entries.push_back({columns::whole(chunk[0], row), columns::whole(chunk[1], row),
-                         columns::whole(chunk[2], row), columns::whole(chunk[3], row)});
+      const std::int64_t process = columns::whole(chunk[0], row);
+      const auto frame = frames.find({process, columns::whole(chunk[3], row)});
+      if (frame == frames.end()) continue;
+      stacks.entries.push_back(
+          {process, columns::whole(chunk[1], row), columns::whole(chunk[2], row), frame->second});
     }
   });
-  std::ranges::sort(entries);
+  std::ranges::sort(stacks.entries);
+  return stacks;
+}
+
+CodeLines::CodeLines(store::Snapshot& snapshot, LineOf which, const std::function<void()>& check) {
+  CodeStacks stacks = read_code_stacks(snapshot, check);
+  lines_ = std::move(stacks.lines);
+  std::vector<bool> of_library;
+  for (const CodeLine& line : lines_) of_library.push_back(is_library(line.file));
   std::map<Key, bool> found_users;
-  for (const StackPlace& entry : entries) {
-    const auto frame = frames.find({entry.process, entry.frame});
-    if (frame == frames.end()) continue;
+  for (const CodeStacks::Entry& entry : stacks.entries) {
     const Key key{entry.process, entry.stack};
-    const auto [known, is_new] = by_stack_.try_emplace(key, frame->second.line);
+    const auto [known, is_new] = by_stack_.try_emplace(key, entry.line);
     bool& found = found_users[key];
-    if (found || (!is_new && frame->second.of_library)) continue;
-    found = !frame->second.of_library || which == LineOf::any_code;
-    known->second = frame->second.line;
+    if (found || (!is_new && of_library[entry.line])) continue;
+    found = !of_library[entry.line] || which == LineOf::any_code;
+    known->second = entry.line;
   }
 }
 

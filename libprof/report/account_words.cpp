@@ -58,6 +58,20 @@ std::int64_t span_of(const GpuAccount& gpu) {
   return time;
 }
 
+// "3.758 s": a sentence has no room for all digits.
+std::string short_time(std::int64_t ns) {
+  auto time = static_cast<double>(ns);
+  const char* unit = "ns";
+  for (const char* next : {"us", "ms", "s"}) {
+    if (time < 1000) break;
+    time /= 1000;
+    unit = next;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g %s", time, unit);
+  return text;
+}
+
 // The class with most idle time, in words.
 std::string mostly_words(const GpuAccount& gpu, std::int64_t span) {
   std::pair<std::int64_t, const AccountRow*> most{0, nullptr};
@@ -119,7 +133,7 @@ std::string verdict_of(const GpuAccount& gpu) {
                          : share(copy) > mostly              ? " copies for most of the time"
                          : share(compute) > mostly_computing ? " computes for most of the time"
                                                              : " is in use";
-  return gpu.name + is + ": of the " + format_time(static_cast<std::uint64_t>(span)) +
+  return gpu.name + is + ": of the " + short_time(span) +
          " from its first work to its last it computed in " + share_words(compute, span) + did +
          " and was idle in " + share_words(idle, span) + mostly_words(gpu, span) + ".";
 }

@@ -194,7 +194,7 @@ class Overview(unittest.TestCase):
         text = self.page(profile)
         self.assertNotIn("Findings", text)
         self.assertRegex(
-            text, r"^NVIDIA H200 \(0\) is hardly used: of the 3[.]75\d+s from its first work"
+            text, r"^NVIDIA H200 \(0\) is hardly used: of the 3[.]758 s from its first work"
         )
         kernels = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"
         two = self.page(self.changed((f"UPDATE {kernels} SET deviceId = 1 WHERE _id_ % 2",)))

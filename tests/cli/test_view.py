@@ -157,6 +157,29 @@ class Profiles(unittest.TestCase):
 
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")
 class View(Profiles):
+    def test_the_page_comes_before_the_run_is_read(self):
+        """While something else has the file locked, the viewer has its address and its page."""
+        profile = self.folder / "locked.sqlite"
+        shutil.copy(self.profiles["vector_add"], profile)
+        with contextlib.closing(sqlite3.connect(profile, isolation_level=None)) as database:
+            database.execute("BEGIN EXCLUSIVE")
+            with serving(profile) as server:
+                status, body, _ = server.ask(f"/{server.token}/")
+                self.assertEqual((status, b"app.js" in body), (200, True))
+                self.assertEqual(set(server.get("reading")), {"reading"})
+                other = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+                with contextlib.closing(other):
+                    other.request("GET", f"/{server.token}/api/run")
+                    with self.assertRaises(TimeoutError):
+                        other.sock.settimeout(0.3)
+                        other.sock.recv(1)
+                    database.execute("ROLLBACK")
+                    other.sock.settimeout(120)
+                    self.assertGreater(json.loads(other.getresponse().read())["records"], 10)
+                self.assertEqual(server.get("reading"), {})
+                code, errors = server.end()
+                self.assertEqual((code, errors), (0, ""))
+
     @asan
     def test_who_is_answered(self):
         with serving(self.profiles["vector_add"]) as server:

@@ -22,6 +22,7 @@ import unittest
 import browser
 import view_pages
 from growing import Growing
+from kernel_pages import Kernels
 from pair_pages import Pairs
 from report_pages import Reports
 from test_view import GPUPROF, SOURCE, serving, touched
@@ -34,7 +35,7 @@ WRITE = False
 
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")
 @unittest.skipUnless(browser.PROGRAM, browser.WITHOUT)
-class InBrowser(Reports, Pairs, view_pages.Pages):
+class InBrowser(Kernels, Reports, Pairs, view_pages.Pages):
     def test_pages_open(self):
         for name in (*CAPTURES, "die", "nvtx_threads"):
             with self.subTest(name), serving(self.profiles[name], "--no-browser") as server:

@@ -1,6 +1,7 @@
 """gpuprof view: what its server answers is what SQL finds."""
 # ctest-labels: plain
 
+import collections
 import contextlib
 import json
 import random
@@ -508,6 +509,83 @@ class Truth(test_view.Profiles):
             self.assertEqual((len(begins), found["count"]), (expected, expected))
             self.check_expressions(server)
             database.close()
+
+    def paths_of_kernels(self, database, by):
+        """ns and launches of kernels by path and name."""
+        name = "coalesce(s.display, s.short, s.value)"
+        if by == "ranges":
+            rows = database.execute(
+                "SELECT coalesce(range_path, ''), display_name, start, duration FROM kernels"
+            )
+            return [(tuple(path.split(" / ")) if path else (), *rest) for path, *rest in rows]
+        stacks = collections.defaultdict(list)
+        for call, module, function, line in database.execute(
+            "SELECT correlation_id, module, function, line FROM call_stacks ORDER BY position DESC"
+        ):
+            stacks[call].append(f"{module.rpartition('/')[2]}:{line} {function}")
+        rows = database.execute(
+            f"SELECT coalesce(m.correlationId, r.correlationId), {name}, r.start, r.end - r.start"
+            " FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS r JOIN StringTable AS s ON s._id_ = r.name"
+            " LEFT JOIN GRAPH_NODE AS c ON c.node = r.graphNodeId AND c.source"
+            " LEFT JOIN GRAPH_NODE AS m ON m.node = coalesce(c.source, r.graphNodeId) AND m.source IS NULL"
+        )
+        return [(tuple(stacks[call]), *rest) for call, *rest in rows]
+
+    def test_flame_is_what_sql_finds(self):
+        for name, by in (("torch_step", "ranges"), ("graph_lines", "stacks"), ("vector_add", "ranges")):  # fmt: skip
+            with contextlib.closing(sqlite3.connect(self.profiles[name])) as database:
+                [zero] = database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()
+                kernels = self.paths_of_kernels(database, by)
+            middle = sorted(start for _, _, start, _ in kernels)[len(kernels) // 2] - int(zero)
+            with serving(self.profiles[name]) as server:
+                for words in ({}, {"by": by}, {"from": middle, "to": 10**15}):
+                    answer = server.get("flame", **words)
+                    self.assertEqual((answer["by"], answer["rest"]), (by, [0, 0]))
+                    self.assertEqual(answer["ways"], [by])
+                    paths = [()]
+                    for parent, text in answer["nodes"][1:]:
+                        paths.append((*paths[parent], text))
+                    expected = collections.Counter()
+                    for path, kernel, start, duration in kernels:
+                        if start - int(zero) >= words.get("from", -(10**15)):
+                            expected[path, kernel, "ns"] += duration
+                            expected[path, kernel, "launches"] += 1
+                    found = {}
+                    for node, kernel, color, ns, launches in answer["kernels"]:
+                        self.assertRegex(color, r"^(kernel-\d+|communication)$")
+                        found[paths[node], kernel, "ns"] = ns
+                        found[paths[node], kernel, "launches"] = launches
+                    self.assertEqual(found, expected)
+                    self.assertTrue(any(paths))
+
+    def test_page_of_a_kernel(self):
+        """It is that of gpuprof kernels."""
+        for name in ("torch_step", "graph_lines", "two_processes"):
+            told = subprocess.run([GPUPROF, "kernels", self.profiles[name], "--top", "1000"],
+                                  check=True, capture_output=True, text=True)  # fmt: skip
+            text = " ".join(told.stdout.split())
+            with serving(self.profiles[name]) as server:
+                tracks = server.get("run")["tracks"]
+                track = next(i for i, each in enumerate(tracks) if each["kind"] == "stream")
+                pages = 0
+                for item in range(min(tracks[track]["records"], 12)):
+                    answer = server.get("details", track=track, row=0, item=item)
+                    self.assertEqual("kernel" in answer, "grid" in dict(answer["sections"][0]["rows"]))  # fmt: skip
+                    if "kernel" not in answer:
+                        continue
+                    [page] = server.get("kernel", **answer["kernel"])["pages"]
+                    facts = dict(page["facts"])
+                    self.assertIn(page["name"], text)
+                    for label, lines in facts.items():
+                        self.assertIn(f"{label} {' '.join(lines)}", text)
+                    grid = dict(answer["sections"][0]["rows"])["grid"].replace(" x ", ",")
+                    self.assertIn(f"({grid})", facts["Launch"][0])
+                    self.assertIn("Waves", facts)
+                    pages += 1
+                self.assertGreater(pages, 0)
+                for words in ({}, {"table": 99, "id": 1}, {"table": -1, "id": 1}, {"table": "x", "id": 1},
+                              *({"table": table, "id": 10**12} for table in range(12))):  # fmt: skip
+                    self.assertEqual(server.get("kernel", **words), {"pages": []})
 
     def test_found_backwards_sizes_gaps_and_first_view(self):
         with serving(self.profiles["torch_step"], "--no-browser") as server:

@@ -124,6 +124,7 @@ int report(ReportArguments& arguments) {
                                          [&] { open.show("comparing"); });
         }
         if (!arguments.html.empty()) {
+          view::add_kernels(open.database, summary, window.from, window.to);
           html =
               view::html_report(model, summary, arguments.all_records, other ? &*other : nullptr);
         }

@@ -1,9 +1,9 @@
 // gpuprof view: a run as a timeline in a browser, or two runs side by side.
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -18,6 +18,7 @@
 #include "libprof/base/printable.hpp"
 #include "libprof/view/server/browser.hpp"
 #include "libprof/view/server/open_run.hpp"
+#include "libprof/view/server/opening_runs.hpp"
 #include "libprof/view/server/server.hpp"
 
 namespace gpuprof::app {
@@ -63,26 +64,20 @@ void answer(const ViewArguments& arguments, const IsOver& is_over,
 }
 
 void show_files(const ViewArguments& arguments, Progress& progress,
-                const view::OpenRun::Options& given) {
-  std::deque<view::OpenRun> runs;
-  view::OpenRun::Options options = given;
-  options.use = std::make_shared<view::FileUse>();
-  for (const std::string& path : {arguments.file, arguments.other}) {
-    if (path.empty()) continue;
-    options.names = runs.empty() ? std::vector<view::Name>() : runs.back().model.names;
-    runs.emplace_back(path, options);
-  }
+                const view::OpenRun::Options& options) {
+  std::vector<std::string> paths{arguments.file};
+  if (!arguments.other.empty()) paths.push_back(arguments.other);
+  view::OpeningRuns runs(std::move(paths), options);
+  // Of most files the address can come with the notes, or an error without an address.
+  constexpr std::chrono::milliseconds patience{500};
+  runs.wait(patience);
   progress.clear();
-  if (runs.size() == 2 && runs[0].title == runs[1].title) {
-    runs[0].title = arguments.file;
-    runs[1].title = arguments.other;
-  }
-  std::vector<const view::Run*> shown;
-  for (const view::OpenRun& run : runs) {
-    for (const std::string& note : run.notes) say(note);
-    shown.push_back(&run);
-  }
-  answer(arguments, options.interrupted, view::Answers(std::move(shown)));
+  const IsOver is_over = [&] {
+    for (const std::string& note : runs.take_notes()) say(note);
+    return options.interrupted() || runs.failed();
+  };
+  if (!is_over()) answer(arguments, is_over, [&](const view::Request& each) { return runs(each); });
+  runs.wait(patience);  // throws why reading ended, if it did not end with the last record
 }
 
 void show_live(const ViewArguments& arguments, Progress& progress,

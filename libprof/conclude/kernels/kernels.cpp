@@ -18,6 +18,9 @@ std::size_t choose(std::vector<Shape>& shapes, const Wanted& wanted) {
     const Pattern pattern(wanted.pattern);
     std::erase_if(shapes, [&](const Shape& shape) { return !pattern.found_in(shape.name); });
   }
+  if (wanted.launch) {
+    std::erase_if(shapes, [&](const Shape& shape) { return !wanted.launch->is_of(shape); });
+  }
   const std::size_t all = shapes.size();
   if (all > wanted.most) shapes.resize(wanted.most);
   return all;
@@ -52,6 +55,11 @@ std::vector<std::string> missing_in(const Kernels& found, bool any_metrics, bool
 }
 
 }  // namespace
+
+bool Launch::is_of(const Shape& shape) const {
+  return shape.name_id == name_id && shape.grid == grid && shape.block == block &&
+         shape.registers == registers && shape.dynamic_shared_memory == dynamic_shared_memory;
+}
 
 Kernels read_kernels(report::Session& session, const Wanted& wanted,
                      const std::function<void()>& check) {

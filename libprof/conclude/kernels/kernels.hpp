@@ -42,9 +42,18 @@ struct Kernels {
   bool patched = false;                  // code of kernels was patched, so times are longer
 };
 
+// What a launch asks for.
+struct Launch {
+  std::int64_t name_id = 0;
+  Dimensions grid{}, block{};
+  std::int64_t registers = 0, dynamic_shared_memory = 0;
+  bool is_of(const Shape& shape) const;
+};
+
 struct Wanted {
-  std::string pattern;  // regular expression, searched for in readable names; empty: all
+  std::string pattern = {};  // regular expression, searched for in readable names; empty: all
   std::size_t most = 10;
+  std::optional<Launch> launch = {};  // only shapes of such launches
 };
 
 // Of the launches that the session's filter selects. Metrics and samples are of all launches.

@@ -242,9 +242,7 @@ std::vector<std::string> remarks(const Kernels& kernels) {
                         " launches are in more shapes than are kept apart.");
   }
   if (kernels.patched) {
-    sentences.emplace_back(
-        "Times may be longer than usual: to count operations, the code of kernels was patched "
-        "while they were traced. gpu__time_duration.sum, if it was measured, is the usual time.");
+    sentences.emplace_back(patched_words);
   }
   for (const std::string& missing : kernels.missing) sentences.push_back("Not known: " + missing);
   return sentences;

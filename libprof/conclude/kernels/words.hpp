@@ -18,6 +18,11 @@ struct Fact {
 };
 std::vector<Fact> facts_of(const Kernel& kernel);
 
+// Where Kernels::patched.
+inline constexpr char patched_words[] =
+    "Times may be longer than usual: to count operations, the code of kernels was patched while "
+    "they were traced. gpu__time_duration.sum, if it was measured, is the usual time.";
+
 // What readers should know of all pages, and what is missing in them; sentences.
 std::vector<std::string> remarks(const Kernels& kernels);
 

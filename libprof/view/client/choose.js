@@ -7,6 +7,7 @@ import {source} from './source.js';
 import {arrowsOf, linkButtons} from './links.js';
 import {accounts} from './account.js';
 import {compared, differences} from './compare.js';
+import {pageOf} from './kernel.js';
 import {button, card, list, make, statistics, table} from './panel.js';
 import {beside, firstInView} from './walk.js';
 import {get, remember, state} from './state.js';
@@ -86,7 +87,7 @@ export function recordParts(place, answer) {
   redraw();
   const {name} = answer.place, [label, full] = nameOf(name);
   const all = button('Mark all of this name', () => markName(name, full || label), 'Then n and N walk through them.');
-  return card(answer, [...linkButtons(answer, other => goAlong(answer.place, other)), all, ...accountOf(place, answer)]);
+  return card(answer, [...linkButtons(answer, other => goAlong(answer.place, other)), all, ...accountOf(place, answer)], pageOf(answer, source.runOf(place.track)));
 }
 
 // For an NVTX range: what the GPUs did in its time.

@@ -170,8 +170,19 @@ async function begin() {
   source.ask('findings').then(answer => showFindings(answer, showFinding)).catch(complain);
 }
 
+// Says what the viewer reads, until it has read the run.
+async function tellReading(isRead) {
+  while (true) {
+    await new Promise(done => setTimeout(done, 200));
+    const {reading} = isRead() ? {reading: ''} : await source.reading().catch(() => ({reading: ''}));
+    if (isRead() || !reading) return;
+    panel('Opening the run', [make('p', `${reading} \u2026`)]);
+  }
+}
+
 // Reads the run. Two are aligned where the address says so.
 export async function open() {
+  if (!get('data')) tellReading(() => Boolean(state.run));
   state.run = await source.run();
   present();
   if (!source.isPair) return;

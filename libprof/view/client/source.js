@@ -18,6 +18,7 @@ class ServerSource {
     return answer;
   }
   growth() { return this.ask('growth'); }
+  reading() { return this.ask('reading'); }
   async tiles(tracks, from, to, width) {
     return decode(await this.ask('tiles', {tracks: tracks.join(), from, to, width}), from, to, width);
   }
@@ -100,6 +101,8 @@ class Runs {
   get version() { return this.runs[0].version; }
   get grows() { return this.runs[0].grows; }
   growth() { return this.sources[0].growth(); }
+  // What the viewer reads of its files before it can answer anything else.
+  reading() { return this.sources[0].reading(); }
 
   // The index of the run that has the track.
   runOf(track) { return this.bases.filter(base => track >= base).length - 1; }

@@ -7,10 +7,12 @@ import {accounts} from './account.js';
 import {button, list, make, shape, table, untimed} from './panel.js';
 import {goToTime} from './choose.js';
 import {compared} from './compare.js';
+import {flames} from './flame.js';
+import {pagesOf} from './kernel.js';
 import {source} from './source.js';
 
 const mostSummaryRows = 10;
-const wide = ['Findings', 'Steps', 'Longest times without GPU work', 'Metrics, means of launches'];  // on paper
+const wide = ['Findings', 'Steps', 'Kernels', 'Flame graph', 'Longest times without GPU work', 'Metrics, means of launches'];  // on paper
 
 // A time of the report's run, which the timeline may show shifted.
 const goToOwn = (at, length) => goToTime(at + source.shifts.at(-1), length);
@@ -163,8 +165,10 @@ function summaryParts(data, run) {
   parts.push(['Findings', findingParts(run, data.advice)]);
   if (data.steps.all.length) parts.push(['Steps', stepChart(data.steps)]);
   parts.push(['GPU work', gpu]);
+  if (data.kernels.pages.length) parts.push(['Kernels', pagesOf(data.kernels)]);
   if (data.stops.gaps.length) parts.push(['Longest times without GPU work', [gapTable(data.stops.gaps.slice(0, 6))]]);
   if (data.ranges.rows.length) parts.push(['NVTX ranges on the GPU', rangeTable(data.ranges, span)]);
+  if (data.flames.length) parts.push(['Flame graph', flames(data.flames)]);
   if (all.api) parts.push(['CUDA API', workTable(all.api, whole.api, names.api, 8, () => 'api')]);
   if (data.metrics.names.length && data.metrics.kernels.length) parts.push(['Metrics, means of launches', metricTable(data.metrics)]);
   if (data.counters.length) parts.push(['Memory, clocks, power, samples', [make('div', '', 'counters', ...data.counters.map(counterCard))]]);

@@ -9,7 +9,9 @@
 #include "libprof/base/text.hpp"
 #include "libprof/base/utf8.hpp"
 #include "libprof/read/palette.hpp"
+#include "libprof/read/tables.hpp"
 #include "libprof/view/model/account_answer.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::view {
 namespace {
@@ -365,9 +367,13 @@ std::string details_answer(const Model& model, const Place& place, const Item& i
     one["why"] = name_of(waited.why);
     links["waited"].push_back(std::move(one));
   }
-  return json_text({{"place", place_of(model, place, item)},
-                    {"sections", std::move(told)},
-                    {"links", std::move(links)}});
+  json answer{{"place", place_of(model, place, item)},
+              {"sections", std::move(told)},
+              {"links", std::move(links)}};
+  if (schema::is_kernel_kind(reading::kind_of(model.tables[item.table]))) {
+    answer["kernel"] = {{"table", item.table}, {"id", item.id}};
+  }
+  return json_text(answer);
 }
 
 std::string shortened(std::string_view text, std::size_t most) {

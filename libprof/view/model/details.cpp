@@ -59,20 +59,25 @@ class Finder {
     subject.device = number("deviceId");
     subject.context = number("contextId");
     subject.stream = number("streamId");
+    subject.node = number("graphNodeId");
     if (subject.is_kernel()) subject.name = number("name");
     // A range on the GPU begins with its first work.
     if (table != "NVTX_RANGE" && tables_.has(table, "start") && number("start") != item.begin) {
       add("", "the file has another record there by now");
       return std::move(details_);
     }
+    CodePlace code;
+    attempt([&] { code = read_stack(subject); });
     add_work(subject, row, item);
     if (subject.correlation != 0 && subject.is_work()) add_launch(subject, item);
+    add("line of Python", code.line);
     if (subject.is_kernel()) add_shape(item, table);
     if (table == "NVTX_RANGE") add_range(item);
     if (Section others = read_others(model_, place, item); !others.rows.empty()) {
       sections().push_back(std::move(others));
     }
     for (const auto& read : all_sections) add_section(subject, read);
+    if (!code.stack.rows.empty()) sections().push_back(std::move(code.stack));
     Section all{.title = "All columns", .rows = {}};
     for (int i = 0; i < row.column_count(); ++i) add_column(*info, row, i, all);
     if (!all.rows.empty()) sections().push_back(std::move(all));

@@ -4,8 +4,10 @@
 // them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +22,11 @@ struct Asked {
   // The request's parameters. Untrusted.
   const std::map<std::string, std::string, std::less<>>& words;
   std::function<void()> check;  // to be called from time to time; throws if nobody is waiting
+
+  // A parameter, as a number; nullopt: it is absent, or no number.
+  std::optional<std::int64_t> number(std::string_view word) const;
+  // … as a time of the page, on the clock of the records.
+  std::optional<std::int64_t> time(std::string_view word) const;
 };
 using Question = std::string (*)(const Asked&);
 

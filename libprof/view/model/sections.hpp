@@ -22,6 +22,7 @@ struct Subject {
   std::string kind;  // without "CUPTI_ACTIVITY_KIND_"; empty: none
   std::int64_t correlation = 0, process = 0, device = 0, context = 0, stream = 0;
   std::int64_t name = 0;  // for a kernel: string id
+  std::int64_t node = 0;  // of a graph
 
   bool is_kernel() const { return schema::is_kernel_kind(kind); }
   bool is_work() const { return schema::is_gpu_kind(kind); }
@@ -45,14 +46,18 @@ std::optional<Call> find_call(Subject& subject);
 // Measurements of a launch, by correlation id: for a kernel, or for the call that launched it.
 Section read_metrics(Subject& subject);
 Section read_sass_metrics(Subject& subject);
-// The stack of the call with that correlation id: one frame per row, innermost first.
-Section read_stack(Subject& subject);
+// Where the call with that correlation id comes from; of work of a graph, the call that made its
+// node, if that is known.
+struct CodePlace {
+  std::string line;  // of Python: "model.py:88 Model.forward"; empty: not known
+  Section stack;     // one frame per row, innermost first
+};
+CodePlace read_stack(Subject& subject);
 
 // PC samples of a kernel's function; lines with the most samples first.
 Section read_hot_lines(Subject& subject);
 
 // In the order in which they are shown.
-inline constexpr std::array all_sections{read_metrics, read_sass_metrics, read_hot_lines,
-                                         read_stack};
+inline constexpr std::array all_sections{read_metrics, read_sass_metrics, read_hot_lines};
 
 }  // namespace gpuprof::view

@@ -9,10 +9,10 @@ namespace {
 
 // The page's modules, in dependency order. Without sql.js, since there is no server.
 constexpr const char* modules[] = {
-    "format.js", "palette.js", "tiles.js",   "share.js", "records.js", "report.js",
-    "source.js", "draw.js",    "map.js",     "panel.js", "account.js", "compare.js",
-    "links.js",  "jump.js",    "walk.js",    "state.js", "wanted.js",  "timeline.js",
-    "choose.js", "notes.js",   "summary.js", "run.js",   "input.js",   "app.js"};
+    "format.js", "palette.js", "tiles.js",  "share.js",    "records.js", "report.js", "source.js",
+    "draw.js",   "map.js",     "panel.js",  "account.js",  "compare.js", "links.js",  "jump.js",
+    "walk.js",   "state.js",   "wanted.js", "timeline.js", "kernel.js",  "choose.js", "notes.js",
+    "flame.js",  "summary.js", "run.js",    "input.js",    "app.js"};
 
 // All as one module, without imports.
 std::string one_script() {

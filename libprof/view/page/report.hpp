@@ -86,6 +86,8 @@ struct RunSummary {
   Stops stops;                     // longest gaps, steps and losses
   std::vector<std::string> notes;  // of the file
   UntimedWork untimed;             // of the whole run
+  // As JSON, see add_kernels(): pages of gpuprof kernels, and flame graphs.
+  std::string kernels = "{}", flames = "[]";
   // The part of the viewer's address after # that the page opens with; may be a stranger's.
   std::string state;
 };
@@ -96,6 +98,10 @@ struct OtherRun;
 RunSummary summarize(store::Database& database, const Model& model, std::string title,
                      std::span<const std::string> notes, const reading::Moment& from = {},
                      const reading::Moment& to = {});
+// Adds what only HTML has: kernel_pages() of the shapes with most time, and flame_answer() in each
+// way that the file knows.
+void add_kernels(store::Database& database, RunSummary& summary, const reading::Moment& from,
+                 const reading::Moment& to);
 
 // How files made by the next two functions begin.
 inline constexpr std::string_view html_begins = "<!doctype html>\n<!-- gpuprof report -->";

@@ -223,6 +223,7 @@ std::string report_data(const Model& model, const RunSummary& summary, bool all_
   text += ",\"counters\":" + json_text(counters(model, summary));
   text += ",\"ranges\":" + json_text(ranges(summary.ranges));
   text += ",\"metrics\":" + json_text(metrics(summary.metrics));
+  text += ",\"kernels\":" + summary.kernels + ",\"flames\":" + summary.flames;
   text += ",\"of_stops\":" + statistics_of_stops(model, summary.stops);
   text += ",\"untimed\":" + untimed_answer(summary.untimed, most_untimed);
   if (other) {

@@ -1,12 +1,16 @@
 // The parts of a report other than the timeline.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/json_text.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/read/cost.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
+#include "libprof/view/model/flame_answer.hpp"
+#include "libprof/view/model/kernel_pages.hpp"
 #include "libprof/view/model/labels.hpp"
 #include "libprof/view/page/levels.hpp"
 #include "libprof/view/page/report.hpp"
@@ -133,6 +137,21 @@ RunSummary summarize(store::Database& database, const Model& model, std::string 
     summary.untimed = find_untimed(database, [&] { database.check_watch(); });
   }
   return summary;
+}
+
+void add_kernels(store::Database& database, RunSummary& summary, const reading::Moment& from,
+                 const reading::Moment& to) {
+  constexpr std::size_t most_pages = 5, most_kernels_in_paths = 2000;
+  const auto check = [&] { database.check_watch(); };
+  summary.kernels =
+      json_text(kernel_pages(database, {.most = most_pages}, {.from = from, .to = to}, check));
+  nlohmann::json flames = nlohmann::json::array();
+  for (const compute::PathBy by : {compute::PathBy::ranges, compute::PathBy::stacks}) {
+    if (!compute::has_paths(database, by)) continue;
+    store::Snapshot snapshot(database);
+    flames.push_back(flame_answer(snapshot, by, summary.window, most_kernels_in_paths, check));
+  }
+  summary.flames = json_text(flames);
 }
 
 }  // namespace gpuprof::view

@@ -1,0 +1,27 @@
+// The stacks of Python of a file (--stacks=launches).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "libprof/compute/code_lines.hpp"
+#include "libprof/store/scan.hpp"
+
+namespace gpuprof::compute {
+
+// The functions in them.
+struct CodeStacks {
+  struct Entry {
+    std::int64_t process = 0, stack = 0, position = 0;  // position 0: the innermost function
+    std::uint32_t line = 0;                             // index
+    auto operator<=>(const Entry&) const = default;
+  };
+  std::vector<CodeLine> lines;  // the first is empty
+  std::vector<Entry> entries;   // in order, without those that are not of Python
+};
+// `check` is called now and then and may throw.
+CodeStacks read_code_stacks(store::Snapshot& snapshot, const std::function<void()>& check);
+
+}  // namespace gpuprof::compute
