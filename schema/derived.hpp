@@ -395,6 +395,30 @@ inline constexpr Table pm_kernel{.name = "PM_KERNEL",
                                  .origin = Origin::computed,
                                  .row_doc = row_id_doc};
 
+inline constexpr Column row_group_columns[]{
+    stored("name", Type::text, "the table that has the rows"),
+    stored("first", Type::i64, "lowest _id_ of the rows"),
+    stored("last", Type::i64, "greatest _id_ of the rows"),
+    stored("deviceId", Type::i64, "device of those that this row is about; NULL = calls"),
+    stored("processId", Type::i64, "process of these"),
+    stored("start", Type::i64,
+           "[ns] when the first of these that have times began, on CUPTI's clock; NULL = none has"),
+    stored("stop", Type::i64, "[ns] when the last of these was over; NULL as start"),
+    stored("firstCorrelation", Type::i64, "lowest correlationId of these; NULL = all are 0"),
+    stored("lastCorrelation", Type::i64, "greatest correlationId of these; NULL = all are 0"),
+};
+// Only large files have it: most rows of another are read faster than the table.
+inline constexpr Table row_group{.name = "ROW_GROUP",
+                                 .doc =
+                                     "Where the work of GPUs and calls are in their tables: for "
+                                     "some thousand rows and each device and process in them, the "
+                                     "times and ids that they reach over. Files with a million "
+                                     "such rows have it, so that the account of a short time need "
+                                     "not read all of them.",
+                                 .columns = row_group_columns,
+                                 .origin = Origin::computed,
+                                 .row_doc = row_id_doc};
+
 // In documentation order; pm_kernel comes with the tables of PM samples.
 inline constexpr std::array derived_tables{
     &nvtx_path,      &launch_range,   &range_time,     &device_time,    &stream_time,  &gpu_gap,
@@ -404,6 +428,7 @@ inline constexpr std::array timeline_tables{&timeline_table, &timeline_name, &ti
                                             &timeline_block};
 
 // All that is computed from a whole file, and again for a part of it.
-inline constexpr auto derived = joined(derived_tables, std::array{&pm_kernel}, timeline_tables);
+inline constexpr auto derived =
+    joined(derived_tables, std::array{&pm_kernel, &row_group}, timeline_tables);
 
 }  // namespace gpuprof::schema::tables

@@ -133,13 +133,14 @@ class DeviceWindows {
 };
 
 // Of the runtime, then of the driver.
-void read_host_calls(store::Snapshot& snapshot, IdleTimes& idle, AccountWindow& window,
-                     const std::function<void()>& check) {
+void read_host_calls(store::Snapshot& snapshot, IdleTimes& idle, const NeededRows* needed,
+                     AccountWindow& window, const std::function<void()>& check) {
   for (const auto& [domain, table] : CallTimes::sources) {
     if (domain == CallTimes::internal) continue;
     columns::Reader reader(
         snapshot, {.table = std::string(table),
-                   .columns = {"correlationId", "start", "end", "processId", "cbid", "threadId"}});
+                   .columns = {"correlationId", "start", "end", "processId", "cbid", "threadId"},
+                   .needed = needed ? needed->of(table) : std::nullopt});
     reader.read([&, domain = domain](const columns::Chunk& chunk) {
       check();
       window.add(chunk[1], chunk[2]);
@@ -239,6 +240,13 @@ std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const T
   const std::vector<TimeBounds> windows = checked(given);
   IdleTimes idle(windows);
   idle.read_waits(snapshot, check);
+  std::optional<NeededRows> needed;
+  // Which thread launches most follows from all calls.
+  if (idle.is_bounded() && !idle.knows_moments()) {
+    needed = find_needed_rows(snapshot.database(), *windows.front().from, *windows.back().to);
+    if (needed) idle.know(needed->processes);
+  }
+  const NeededRows* const rows = needed ? &*needed : nullptr;
   std::map<std::int64_t, DeviceWindows> devices;
   read_gpu_work(snapshot,
                 {.visit =
@@ -251,10 +259,11 @@ std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const T
                        devices.clear();
                        idle.restart();
                      },
-                 .check = check});
+                 .check = check},
+                rows);
   AccountWindow extent;
   for (auto& [number, device] : devices) device.finish(extent);
-  read_host_calls(snapshot, idle, extent, check);
+  read_host_calls(snapshot, idle, rows, extent, check);
   idle.finish(check);
   std::vector<Accounts> all(windows.size());
   for (std::size_t i = 0; i < windows.size(); ++i) {

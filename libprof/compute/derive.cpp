@@ -60,8 +60,10 @@ struct Found {
   LaunchRanges launches;
   RangeParents parents;
   RangeTimes ranges;
+  RowGroups groups;
 
-  explicit Found(store::Database& database) : call_times(database), steps(database) {}
+  Found(store::Database& database, const RowGroups::Options& row_groups)
+      : call_times(database), steps(database), groups(database, row_groups) {}
 
   void read(store::Snapshot& snapshot, NewIndexes& indexes, const std::function<void()>& check);
   void read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIndexes& indexes,
@@ -113,6 +115,7 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
                            .visit_rows =
                                [&](const WorkRows& rows) {
                                  indexes.add(rows.table, rows.chunk, rows.row_id, rows.correlation);
+                                 groups.add(rows.for_groups());
                                  for (const auto id : rows.chunk[rows.correlation].int64s()) {
                                    idle.add_asked_for(id);
                                  }
@@ -144,6 +147,12 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIn
       call_times.add(domain, chunk[5], chunk[1], chunk[2], chunk[7]);
       indexes.add(table, chunk, 6, 0);
       if (internal) return;
+      groups.add({.table = table,
+                  .id = chunk[6],
+                  .start = chunk[1],
+                  .end = chunk[2],
+                  .process = chunk[3],
+                  .correlation = chunk[0]});
       idle.add({.of_driver = domain == CallTimes::driver,
                 .correlation = chunk[0],
                 .start = chunk[1],
@@ -273,7 +282,7 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
   };
   database.release_memory();
   std::string problem;
-  std::optional<Found> found(std::in_place, database);
+  std::optional<Found> found(std::in_place, database, options.row_groups);
   std::optional<store::NewTrees> trees;
   {
     store::Snapshot snapshot(database);
@@ -294,7 +303,7 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
       throw;
     } catch (const Error& error) {
       problem = error.what();
-      found.emplace(database);
+      found.emplace(database, options.row_groups);
       indexes.give_up();
     }
     tell("making indexes");
@@ -315,6 +324,7 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
   found->memory.write(database);
   found->pm_kernels.write(database);
   found->steps.write(database);
+  found->groups.write(database);
   write_display_names(database, found->kernel_times.names());
   store::add_nccl_view(database);
   database.execute("COMMIT");

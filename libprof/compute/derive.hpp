@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "libprof/compute/row_groups.hpp"
 #include "libprof/compute/timeline/store_timeline.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "schema/legacy.hpp"
@@ -25,6 +26,7 @@ struct ComputeOptions {
   std::function<void(std::string_view)> progress = {};
   // Whether to store a timeline for viewers.
   timeline::StoredTimeline timeline = timeline::StoredTimeline::automatic;
+  RowGroups::Options row_groups = {};
   // Computes more once the tables are filled and no transaction is open. It must call `check` now
   // and then, which may throw. May be empty.
   std::function<void(store::Database&, const std::function<void()>& check)> more = {};

@@ -94,7 +94,8 @@ std::string table_of(const schema::GpuKind& kind) {
 
 // `again`: only the work of the rows is visited.
 void read_kind(store::Snapshot& snapshot, std::size_t kind, const Communication& communication,
-               const GpuWorkVisitor& visitor, bool again, const auto& take) {
+               const GpuWorkVisitor& visitor, const NeededRows* needed, bool again,
+               const auto& take) {
   const schema::GpuKind& each = schema::gpu_kinds[kind];
   std::vector<std::string> names{"deviceId",  "start",    std::string(each.end), "correlationId",
                                  "contextId", "streamId", "processId",           "_id_"};
@@ -108,7 +109,9 @@ void read_kind(store::Snapshot& snapshot, std::size_t kind, const Communication&
   const std::size_t node_column = names.size();
   if (nodes) names.emplace_back("graphNodeId");
   const std::string table = table_of(each);
-  columns::Reader reader(snapshot, {.table = table, .columns = std::move(names)});
+  columns::Reader reader(snapshot, {.table = table,
+                                    .columns = std::move(names),
+                                    .needed = needed ? needed->of(table) : std::nullopt});
   reader.read([&](const columns::Chunk& chunk) {
     visitor.check();
     const auto device = chunk[0].int64s(), begin = chunk[1].int64s(), end = chunk[2].int64s(),
@@ -166,6 +169,16 @@ std::size_t largest_kind(store::Database& database) {
 
 }  // namespace
 
+RowGroups::Rows WorkRows::for_groups() const {
+  return {.table = table,
+          .id = chunk[row_id],
+          .start = chunk[1],
+          .end = chunk[2],
+          .process = chunk[6],
+          .correlation = chunk[correlation],
+          .device = &chunk[0]};
+}
+
 std::size_t most_gpu_work(store::Database& database) {
   constexpr std::int64_t least_bytes = 32;  // of a row with its times and ids
   const std::int64_t bytes = saturating_multiply(database.integer("PRAGMA page_count").value_or(0),
@@ -177,13 +190,14 @@ std::size_t most_gpu_work(store::Database& database) {
   return static_cast<std::size_t>(std::clamp<std::int64_t>(most, 0, bytes / least_bytes));
 }
 
-void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor) {
+void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor,
+                   const NeededRows* needed) {
   const std::size_t largest = largest_kind(snapshot.reader(0));
   const Communication communication(snapshot.reader(0));
   const auto read_others = [&](bool again, Sorted<GpuWork>& into) {
     for (std::size_t kind = 0; kind < schema::gpu_kinds.size(); ++kind) {
       if (kind == largest || !is_read(kind)) continue;
-      read_kind(snapshot, kind, communication, visitor, again,
+      read_kind(snapshot, kind, communication, visitor, needed, again,
                 [&](const GpuWork& work) { into.add(work); });
     }
   };
@@ -196,7 +210,7 @@ void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor) {
       visitor.visit(work);
     };
     NearlySorted<GpuWork> nearly;
-    read_kind(snapshot, largest, communication, visitor, false,
+    read_kind(snapshot, largest, communication, visitor, needed, false,
               [&](const GpuWork& work) { nearly.add(work, merge); });
     if (nearly.finish(merge)) {
       for (; !other.at_end(); other.advance()) visitor.visit(other.front());
@@ -206,7 +220,7 @@ void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor) {
   visitor.restart();
   Sorted<GpuWork> all;
   read_others(true, all);
-  read_kind(snapshot, largest, communication, visitor, true,
+  read_kind(snapshot, largest, communication, visitor, needed, true,
             [&](const GpuWork& work) { all.add(work); });
   all.for_each(visitor.visit);
 }

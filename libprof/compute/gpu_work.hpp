@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libprof/compute/kernel_rows.hpp"
+#include "libprof/compute/row_groups.hpp"
 #include "libprof/compute/sorted.hpp"
 #include "libprof/read/columns/chunk.hpp"
 #include "libprof/store/scan.hpp"
@@ -69,6 +70,8 @@ struct WorkRows {
   std::string_view table;
   const columns::Chunk& chunk;
   std::size_t row_id, correlation;  // columns of the chunk
+
+  RowGroups::Rows for_groups() const;
 };
 
 // Calls visit(work) for all timed GPU work in start order, across all devices. If the file turns
@@ -87,7 +90,9 @@ struct GpuWorkVisitor {
   // empty.
   std::function<void(const WorkRows&)> visit_rows = {};
 };
-void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor);
+// `needed`: other work may be left out. Null: none may.
+void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor,
+                   const NeededRows* needed = nullptr);
 
 // An upper bound of the works that have times, which a forged file may exceed. It is never more
 // than fit into a file of that size.

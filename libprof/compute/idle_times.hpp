@@ -54,6 +54,15 @@ class IdleTimes {
     waits_.read(snapshot, check);
     moments_.read(snapshot, check);
   }
+  // Whether work and calls outside of the windows matter only if they are of a gap in one.
+  bool is_bounded() const {
+    return !windows_.empty() && windows_.front().from && windows_.back().to;
+  }
+  bool knows_moments() const { return !moments_.empty(); }
+  // These processes have calls, though none may be added.
+  void know(const std::vector<std::int64_t>& processes) {
+    processes_.insert(processes.begin(), processes.end());
+  }
   // Its call; may be repeated.
   void add(const GpuWork& work);
   void add_asked_for(std::int64_t correlation) {
@@ -86,10 +95,6 @@ class IdleTimes {
 
  private:
   void add(HostCall call);
-  // Whether work and calls outside of the windows matter only if they are of a gap in one.
-  bool is_bounded() const {
-    return !windows_.empty() && windows_.front().from && windows_.back().to;
-  }
 
   struct Place {
     DeviceIdle idle = {};

@@ -20,6 +20,7 @@
 #include "libprof/base/merge.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/base/whole.hpp"
+#include "libprof/compute/sort_runs.hpp"
 
 namespace gpuprof::compute {
 
@@ -57,7 +58,7 @@ class NearlySorted {
   void hand_out(std::size_t count, Visit&& visit) {
     const auto fresh = items_.begin() + static_cast<std::ptrdiff_t>(sorted_);
     const auto end = items_.begin() + static_cast<std::ptrdiff_t>(count);
-    if (!std::is_sorted(fresh, items_.end())) std::stable_sort(fresh, items_.end());
+    sort_runs(std::span(fresh, items_.end()));
     if (fresh != items_.begin() && fresh != items_.end() && *fresh < *(fresh - 1)) {
       std::inplace_merge(items_.begin(), fresh, items_.end());
     }
@@ -157,11 +158,7 @@ class Sorted {
     items_ = {};
   }
 
-  void sort() {
-    if (!std::is_sorted(items_.begin(), items_.end())) {
-      std::stable_sort(items_.begin(), items_.end());
-    }
-  }
+  void sort() { sort_runs(std::span(items_)); }
 
   void write_run() {
     sort();

@@ -156,17 +156,25 @@ void Steps::read_windows(store::Snapshot& snapshot, const std::function<void()>&
   period_.reset();
   if (windows_.empty()) return;
   const std::vector<Window> before = windows_;
+  auto window = windows_.end();  // work comes nearly in the order of ids
   read_gpu_work(snapshot, {.visit =
                                [&](const GpuWork& work) {
-                                 const auto window = std::ranges::lower_bound(
-                                     windows_, work.correlation, {}, &Window::last);
+                                 if (window == windows_.end() || window->last < work.correlation ||
+                                     work.correlation < window->first) {
+                                   window = std::ranges::lower_bound(windows_, work.correlation, {},
+                                                                     &Window::last);
+                                 }
                                  if (window == windows_.end() || work.correlation < window->first)
                                    return;
                                  ++window->work;
                                  window->kernels += work.is_kernel();
                                  window->busy[work.device].add(work.begin, work.end);
                                },
-                           .restart = [&] { windows_ = before; },
+                           .restart =
+                               [&] {
+                                 windows_ = before;
+                                 window = windows_.end();
+                               },
                            .check = check});
 }
 

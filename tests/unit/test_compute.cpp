@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "libprof/compute/derive.hpp"
 #include "libprof/compute/device_time.hpp"
 #include "libprof/compute/host_calls.hpp"
+#include "libprof/compute/sort_runs.hpp"
 #include "libprof/compute/sorted.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "tests/unit/loaded.hpp"
@@ -518,6 +520,37 @@ TEST_CASE("nearly sorted: in order as long as none is too far from its place") {
   CHECK(sorted(items, 20'000, out));
   CHECK(out.size() == items.size());
   CHECK(std::ranges::is_sorted(out));
+}
+
+TEST_CASE("sorting mixed runs: stable, whatever their number") {
+  struct Item {
+    int key = 0, place = 0;
+    bool operator<(const Item& other) const { return key < other.key; }
+  };
+  std::mt19937 random(2);
+  for (int runs = 0; runs < 40; ++runs) {
+    for (const int count : {0, 1, 2, 300}) {
+      // Each run ascends, with equal keys within and between them; runs take turns at random.
+      std::vector<int> latest(static_cast<std::size_t>(runs) + 1);
+      std::vector<Item> items;
+      for (int i = 0; i < count; ++i) {
+        int& key = latest[random() % latest.size()];
+        key += static_cast<int>(random() % 3);
+        items.push_back({key, i});
+      }
+      std::vector<Item> expected = items;
+      std::ranges::stable_sort(expected, {}, &Item::key);
+      compute::sort_runs(std::span(items));
+      CHECK(std::ranges::equal(items, expected, [](const Item& a, const Item& b) {
+        return a.key == b.key && a.place == b.place;
+      }));
+    }
+  }
+  // Descending: each is a run.
+  std::vector<int> all(100);
+  for (int i = 0; i < 100; ++i) all[static_cast<std::size_t>(i)] = -i;
+  compute::sort_runs(std::span(all));
+  CHECK(std::ranges::is_sorted(all));
 }
 
 TEST_CASE("derive: the same out of the file's pages as through SQLite, in whatever order") {

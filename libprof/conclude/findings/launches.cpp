@@ -1,6 +1,7 @@
 #include "libprof/conclude/findings/launches.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/read/columns/reader.hpp"
@@ -107,6 +108,51 @@ std::optional<Launches> read_launches(store::Snapshot& snapshot,
   }
   check();
   return all;
+}
+
+std::map<std::int64_t, GraphLaunches> read_graph_launches(store::Snapshot& snapshot,
+                                                          const compute::AccountWindow& window,
+                                                          const std::function<void()>& check) {
+  struct Graphs {
+    std::int64_t kernels = 0;
+    std::vector<std::int64_t> launches;  // correlation ids
+  };
+  using ByDevice = std::map<std::int64_t, Graphs>;
+  check();
+  columns::Reader reader(snapshot,
+                         {.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
+                          .columns = {"start", "end", "deviceId", "graphId", "correlationId"}});
+  const auto visit = [window](ByDevice& devices, const columns::Chunk& chunk) {
+    const auto start = chunk[0].int64s(), end = chunk[1].int64s();
+    for (std::size_t row = 0; row < chunk.rows(); ++row) {
+      if (whole(chunk[3], row) == 0 || start[row] <= 0 || end[row] <= start[row]) continue;
+      if (start[row] >= window.last || end[row] <= window.first) continue;
+      Graphs& graphs = devices[whole(chunk[2], row)];
+      ++graphs.kernels;
+      // Kernels of a launch mostly come together.
+      const std::int64_t launch = whole(chunk[4], row);
+      if (graphs.launches.empty() || graphs.launches.back() != launch) {
+        graphs.launches.push_back(launch);
+      }
+    }
+  };
+  ByDevice all;
+  for (ByDevice& part : reader.scan<ByDevice>(visit)) {
+    for (auto& [device, its] : part) {
+      Graphs& graphs = all[device];
+      graphs.kernels += its.kernels;
+      graphs.launches.insert(graphs.launches.end(), its.launches.begin(), its.launches.end());
+      its = {};
+    }
+  }
+  check();
+  std::map<std::int64_t, GraphLaunches> found;
+  for (auto& [device, graphs] : all) {
+    std::ranges::sort(graphs.launches);
+    const auto rest = std::ranges::unique(graphs.launches);
+    found[device] = {.kernels = graphs.kernels, .launches = rest.begin() - graphs.launches.begin()};
+  }
+  return found;
 }
 
 }  // namespace gpuprof::findings

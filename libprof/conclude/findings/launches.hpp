@@ -1,11 +1,12 @@
-// The kernels of a window by how they were launched: the rows of the shared table
-// `kernel_launches`.
+// The kernels of a window by how they were launched: the rows of the shared tables
+// `kernel_launches` and `graph_launches`.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -32,5 +33,14 @@ struct Launches {
 std::optional<Launches> read_launches(store::Snapshot& snapshot,
                                       const compute::AccountWindow& window,
                                       const std::function<void()>& check);
+
+struct GraphLaunches {
+  std::int64_t kernels = 0, launches = 0;
+};
+
+// By device.
+std::map<std::int64_t, GraphLaunches> read_graph_launches(store::Snapshot& snapshot,
+                                                          const compute::AccountWindow& window,
+                                                          const std::function<void()>& check);
 
 }  // namespace gpuprof::findings

@@ -41,6 +41,13 @@ void write(store::Database& database, const Launches& launches) {
   }
 }
 
+void write(store::Database& database, const std::map<std::int64_t, GraphLaunches>& graphs) {
+  store::Statement insert = insert_into(database, graphs_table);
+  for (const auto& [device, its] : graphs) {
+    insert.bind(1, device).bind(2, its.kernels).bind(3, its.launches).run();
+  }
+}
+
 }  // namespace
 
 bool reads(const Rule& rule, std::string_view table) {
@@ -108,6 +115,9 @@ void SharedTables::make(const SharedTable& table, const std::function<void()>& c
     if (const auto launches = read_launches(snapshot_, window_, check)) {
       return write(database, *launches);
     }
+  }
+  if (&table == &graphs_table) {
+    return write(database, read_graph_launches(snapshot_, window_, check));
   }
   copy_rows(database, table, rows, check);
 }

@@ -79,6 +79,14 @@ kernel_launches AS (
   FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k CROSS JOIN span AS s
   WHERE 0 < k.start AND k.start < k."end" AND k.start < s.last AND k."end" > s.first
   GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10))"};
+inline constexpr SharedTable graphs_table{
+    .name = "graph_launches", .columns = "device, kernels, launches", .sql = R"(,
+graph_launches AS (
+  SELECT k.deviceId AS device, count(*) AS kernels, count(DISTINCT k.correlationId) AS launches
+  FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k CROSS JOIN span AS s
+  WHERE k.graphId <> 0 AND 0 < k.start AND k.start < k."end" AND k.start < s.last
+    AND k."end" > s.first
+  GROUP BY 1))"};
 inline constexpr SharedTable measured_table{
     .name = "measured", .columns = "device, function, metric, value", .sql = R"(,
 measured AS (
@@ -128,7 +136,8 @@ communication AS (
   FROM collectives
   WHERE start > 0 AND duration > 0
   GROUP BY device_id, stream_id, start))"};
-inline constexpr const SharedTable* shared_tables[]{&gaps_table, &launches_table, &measured_table,
+inline constexpr const SharedTable* shared_tables[]{&gaps_table,   &launches_table,
+                                                    &graphs_table, &measured_table,
                                                     &stalls_table, &communication_table};
 
 // Whether the rule's SQL reads the table.

@@ -23,6 +23,8 @@
 //   communication(device, first, last, wait,         NCCL's operations by kernel, in the whole run,
 //        what)                                       if it reported them, otherwise its kernels by
 //                                                    name; `wait` until the last rank came
+//   graph_launches(device, kernels, launches)        of these, kernels of CUDA graphs recorded by
+//                                                    node, and launches of their graphs
 //   measured(device, function, metric, value)       means of metrics by kernel
 //   stalls(device, function, reason, samples,        PC samples by kernel and stall reason
 //        not_issued)

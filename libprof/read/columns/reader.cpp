@@ -41,7 +41,7 @@ class Reader::Dealer {
       : plan_(plan), first_ids_(threads) {
     if (plan.table.empty()) return;
     if (plan.tree) {
-      walk_.emplace(*plan.tree, pages_at_a_time);
+      walk_.emplace(*plan.tree, pages_at_a_time, plan.needed);
     } else {
       rest_ = Stretch{.first = std::numeric_limits<std::int64_t>::min(), .last = last_of_all};
     }

@@ -165,6 +165,7 @@ Plan make_plan(store::Snapshot& snapshot, const Request& request) {
   if (filter.names) test({"name"}, Condition(*filter.names));
 
   if (plan.table.empty()) return plan;
+  plan.needed = request.needed;
   plan.row_id = store::row_id_name(database, plan.table);
   if (plain && !plan.row_id.empty() && !request.only_sqlite) {
     plan.tree = find_tree(snapshot, plan.table);

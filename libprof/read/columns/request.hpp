@@ -22,10 +22,17 @@ struct Filter {
   std::optional<std::vector<std::int64_t>> names = {};  // of "name": StringTable ids
 };
 
+// Row ids, both inclusive.
+struct RowIds {
+  std::int64_t first = 0, last = 0;
+};
+
 struct Request {
   std::string table;                 // case-insensitive
   std::vector<std::string> columns;  // the schema's names
   Filter filter = {};
+  // The rows that are needed, ascending: others need not be read, but some are. Nullopt: all are.
+  std::optional<std::vector<RowIds>> needed = {};
   // For tests and benchmarks: read all rows through SQLite; pages read at a time (0: automatic).
   bool only_sqlite = false;
   std::size_t pages_at_a_time = 0;
@@ -73,6 +80,7 @@ struct Plan {
     std::size_t page_size = 0;
   };
   std::optional<Tree> tree;
+  std::optional<std::vector<RowIds>> needed = {};
 };
 
 // Throws Error for a table or column unknown to the schema.

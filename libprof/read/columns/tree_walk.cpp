@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "libprof/read/columns/bytes.hpp"
 
@@ -16,8 +17,18 @@ constexpr std::size_t child_number = 4;  // bytes, at the beginning of a cell
 
 }  // namespace
 
-TreeWalk::TreeWalk(const Plan::Tree& tree, std::size_t pages_at_a_time)
-    : tree_(tree), pages_at_a_time_(pages_at_a_time), page_(tree.page_size + longest_varint) {}
+TreeWalk::TreeWalk(const Plan::Tree& tree, std::size_t pages_at_a_time,
+                   std::optional<std::vector<RowIds>> needed)
+    : tree_(tree),
+      pages_at_a_time_(pages_at_a_time),
+      needed_(std::move(needed)),
+      page_(tree.page_size + longest_varint) {}
+
+bool TreeWalk::is_needed(std::int64_t first, std::int64_t last) const {
+  if (!needed_) return true;
+  const auto its = std::ranges::lower_bound(*needed_, first, {}, &RowIds::last);
+  return its != needed_->end() && its->first <= last;
+}
 
 bool TreeWalk::read_page(store::Database& database, std::uint32_t number) {
   if (number < 2 || number > tree_.pages) return false;  // page 1 is the root of sqlite_master
@@ -80,19 +91,22 @@ std::optional<Stretch> TreeWalk::next(store::Database& database) {
   }
   while (!above_.empty()) {
     Inner& inner = above_.back();
-    if (inner.next == inner.children.size()) {
+    const std::size_t count = inner.children.size();
+    while (inner.next < count && !is_needed(inner, inner.next)) ++inner.next;
+    if (inner.next == count) {
       above_.pop_back();
       continue;
     }
-    const std::size_t from = inner.next;
-    Stretch stretch{.first = from == 0 ? inner.first : inner.last_ids[from - 1] + 1};
+    const std::size_t from = inner.next++;
+    Stretch stretch{.first = inner.first_of(from)};
     if (above_.size() < depth_) {
-      ++inner.next;
       stretch.last = inner.last_ids[from];
       if (!open(database, inner.children[from], stretch.first, stretch.last)) return stretch;
       continue;
     }
-    inner.next = std::min(from + pages_at_a_time_, inner.children.size());
+    while (inner.next < std::min(from + pages_at_a_time_, count) && is_needed(inner, inner.next)) {
+      ++inner.next;
+    }
     const auto begin = static_cast<std::ptrdiff_t>(from),
                end = static_cast<std::ptrdiff_t>(inner.next);
     stretch.pages.assign(inner.children.begin() + begin, inner.children.begin() + end);

@@ -18,9 +18,9 @@ extern const Rule small_graphs{
   FROM account AS a
   JOIN API_NAME AS n ON n.domain = a.domain AND n.cbid = a.cause
   WHERE a.part = 'launch' AND n.name GLOB 'cu*GraphLaunch*'
-    AND (SELECT count(*) < 5 * count(DISTINCT k.correlationId)
-         FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS k CROSS JOIN span AS s
-         WHERE k.graphId <> 0 AND k.deviceId = a.device AND k.start < s.last AND k."end" > s.first))",
+    AND (SELECT g.kernels < 5 * g.launches
+         FROM graph_launches AS g
+         WHERE g.device = a.device))",
     .bound = "If these graphs were parts of larger ones, only the launches of those would be left.",
     .confidence = Confidence::medium,
     .reason =
