@@ -24,6 +24,7 @@
 #include "libprof/compute/pm_kernels.hpp"
 #include "libprof/compute/range_index.hpp"
 #include "libprof/compute/range_times.hpp"
+#include "libprof/compute/stack_lines.hpp"
 #include "libprof/compute/steps.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "libprof/store/database_schema.hpp"
@@ -62,6 +63,7 @@ struct Found {
   LaunchRanges launches;
   RangeParents parents;
   RangeTimes ranges;
+  StackLines stack_lines;
 
   explicit Found(store::Database& database)
       : communication(read_communication(database)), call_times(database), steps(database) {}
@@ -131,6 +133,7 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
   const RangeIndex index(snapshot, parents);
   read_calls(snapshot, index, indexes, check);
   steps.read_windows(snapshot, check);
+  stack_lines.read(snapshot, check);
 }
 
 // Finds the ranges of calls that requested work, and what filled the gaps.
@@ -319,6 +322,7 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
   found->pm_kernels.write(database);
   found->steps.write(database);
   write_display_names(database, found->kernel_times.names());
+  found->stack_lines.write(database);
   store::add_nccl_view(database);
   database.execute("COMMIT");
   if (options.more && problem.empty()) {
