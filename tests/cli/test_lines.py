@@ -195,6 +195,8 @@ class Lines(unittest.TestCase):
             "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = -9223372036854775807, end = 9223372036854775807",
             "UPDATE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL SET end = 9223372036854775807",
             "UPDATE GPU_GAP SET start = -9223372036854775807, stop = 9223372036854775807",
+            "CREATE TABLE NATIVE_LINE(processId, frame, file, line, function); INSERT INTO NATIVE_LINE"
+            " SELECT processId, frame, char(27) || x'00ff', -9e18, 7 FROM STACK_FRAME",
             "DROP TABLE STACK_FRAME",
             "DROP TABLE CALL_STACK; CREATE TABLE CALL_STACK(stack)",
         )):  # fmt: skip
