@@ -50,7 +50,7 @@ class LaunchStacks {
  private:
   // Frames of CallStacks have the numbers before this one.
   static constexpr std::uint32_t first_frame = 1 << 20;
-  static constexpr std::uint32_t of_profiler = 1;  // in place of the number of a frame
+  static constexpr std::uint32_t of_profiler = 1;  // instead of the number of a frame
   static constexpr std::size_t most = 1 << 15;
 
   // Counts what has no room.

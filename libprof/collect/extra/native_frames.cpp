@@ -101,7 +101,7 @@ void NativeFrames::learn(std::uint64_t address, std::uint32_t distance) {
     known.compare_exchange_strong(there, distance, std::memory_order_relaxed);
     if (there == 0 || there == distance) return;
   }
-  // More than a few: nothing can be told from it.
+  // More than a few: nothing follows from the address.
   for (auto& known : step->distances) known.store(1, std::memory_order_relaxed);
 }
 
