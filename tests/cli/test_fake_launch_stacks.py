@@ -309,7 +309,7 @@ class LaunchStacks(FakeTest):
         self.assertAlmostEqual(database.one("SELECT sum(graph_share) FROM graph_nodes"), 1)
         printed = subprocess.run([GPUPROF, "query", self.output, "graphs", "--csv"], text=True,
                                  capture_output=True, check=True, timeout=120).stdout  # fmt: skip
-        self.assertIn(f",{line['added']}", printed)
+        self.assertIn(',"' + line["added"] + '"', printed)
         # A file that is not finished says the same.
         database.close()
         with sqlite3.connect(self.output) as connection:
