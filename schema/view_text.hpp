@@ -27,6 +27,9 @@ struct ViewText {
 
 namespace detail {
 
+// "{stacks k}" or "{stacks k node}".
+inline constexpr std::string_view stacks_placeholder = "{stacks ";
+
 // "start INTEGER [ns]: when it began".
 inline ViewColumn view_column(std::string_view line, std::size_t colon) {
   ViewColumn column{.name = {}, .type = {}, .unit = {}, .doc = std::string(line.substr(colon + 2))};
@@ -54,8 +57,11 @@ inline ViewColumn view_column(std::string_view line, std::size_t colon) {
 //   --   continuation lines are indented by two more blanks
 //   -- column TYPE [unit]: the same for a column with a unit
 //   CREATE VIEW name AS
-inline ViewText describe_view(std::string_view sql) {
+//
+// `with_stacks`: as it is in a file with stacks, if it has the placeholder for them.
+inline ViewText describe_view(std::string_view sql, bool with_stacks = false) {
   ViewText view;
+  if (sql.find(detail::stacks_placeholder) == sql.npos) with_stacks = false;
   bool in_columns = false;
   const auto append = [](std::string& text, std::string_view more) {
     if (!text.empty()) text += ' ';
@@ -84,6 +90,20 @@ inline ViewText describe_view(std::string_view sql) {
   if (const std::size_t at = sql.find(create); at != std::string_view::npos) {
     sql.remove_prefix(at + create.size());
     view.name = sql.substr(0, sql.find_first_of(" \n("));
+  }
+  if (with_stacks) {
+    view.columns.push_back(
+        {.name = "stack_id",
+         .type = "INTEGER",
+         .unit = {},
+         .doc =
+             "stack of the call that asked for it, of a graph's node of the call that made that: "
+             "joins call_stacks.stack of the process; NULL = none"});
+    view.columns.push_back({.name = "python_line",
+                            .type = "TEXT",
+                            .unit = {},
+                            .doc = "FILE:LINE of that stack's innermost function in the program's "
+                                   "own files, or else of all; NULL = none"});
   }
   return view;
 }
@@ -152,6 +172,26 @@ inline std::string select_shape(std::string_view column) {
          "                              THEN k.sharedMemoryCarveoutRequested ELSE -1 END\n"
          "          AND deviceId = k.deviceId\n"
          "          AND processId = k.processId)";
+}
+
+// The columns stack_id and python_line of a row, "k", of calls or of work; "k node": work that may
+// be a node of a graph.
+inline std::string select_stacks(std::string_view argument) {
+  const std::string row(argument.substr(0, argument.find(' ')));
+  const std::string of_call =
+      " FROM CALL_STACK AS c\n        WHERE c.correlationId = " + row + ".correlationId LIMIT 1)";
+  std::string stack = "(SELECT c.stack" + of_call;
+  std::string process = "(SELECT c.processId" + of_call;
+  if (row.size() < argument.size()) {
+    process = row + ".processId";
+    stack =
+        "coalesce((SELECT n.stack FROM NODE_STACK AS n\n        WHERE n.processId = " + process +
+        " AND n.node = nullif(" + row + ".graphNodeId, 0)\n        AND n.since <= " + row +
+        ".correlationId ORDER BY n.since DESC LIMIT 1), " + stack + ")";
+  }
+  return ",\n       {INTEGER " + stack +
+         "} AS stack_id,\n       (SELECT s.line FROM STACK_LINE AS s\n" +
+         "        WHERE s.processId = " + process + " AND s.stack = " + stack + ") AS python_line";
 }
 
 // The value of a metric, by any of these names, of the kernel k. Several groups may have measured
@@ -242,17 +282,23 @@ inline std::string without_blanks(std::string_view sql) {
 inline constexpr std::string_view zero_sql =
     "(SELECT CAST(CAST(value AS TEXT) AS BIGINT) FROM RUN WHERE key = 'zero_ns')";
 
+// Whether the view has more columns in files with stacks.
+inline bool has_stacks(const ViewSql& view) {
+  return view.sql.find(detail::stacks_placeholder) != view.sql.npos;
+}
+
 // The CREATE VIEW of a file of schema/views. Placeholders:
 //   {gpu_work}, {api_calls}   the tables of all kinds that have the trait,
 //   {shape column}            a column of the shape of the kernel k (LAUNCH_SHAPE),
 //   {measured names}          the value of a metric of the kernel k, by any of these names,
 //   {zero}                    what times of the run count from,
 //   {unless TABLE}            one row, unless that table has the totals of the file's records,
+//   {stacks k}, {stacks k node}   in files with stacks two columns for them, else nothing,
 //   {types}                   at the end, after UNION ALL: the types of all columns,
 //   {INTEGER expression}      the expression as a column of that type, or TEXT, or REAL.
 // The last two serve readers that ask SQLite for a column's declared type, which an expression
 // lacks. docs/design/decisions.md says what they cost.
-inline std::string create_view_sql(const ViewSql& view) {
+inline std::string create_view_sql(const ViewSql& view, bool with_stacks = false) {
   std::string sql(view.sql);
   const auto replace = [&sql](std::string_view word, auto&& text) {
     if (const std::size_t at = sql.find(word); at != sql.npos) sql.replace(at, word.size(), text());
@@ -260,7 +306,7 @@ inline std::string create_view_sql(const ViewSql& view) {
   replace("{gpu_work}", [] { return detail::union_of(gpu_kinds, detail::select_gpu_work); });
   replace("{api_calls}", [] { return detail::union_of(api_kinds, detail::select_api_calls); });
   replace("{zero}", [] { return std::string(zero_sql); });
-  replace("{types}", [&] { return detail::select_types(describe_view(view.sql)); });
+  replace("{types}", [&] { return detail::select_types(describe_view(view.sql, with_stacks)); });
   // {word argument}
   const auto replace_all = [&sql](std::string_view word, auto&& text) {
     const std::string begin = "{" + std::string(word) + " ";
@@ -269,6 +315,9 @@ inline std::string create_view_sql(const ViewSql& view) {
       sql.replace(at, end + 1 - at, text(sql.substr(at + begin.size(), end - at - begin.size())));
     }
   };
+  replace_all("stacks", [&](const std::string& argument) {
+    return with_stacks ? detail::select_stacks(argument) : std::string();
+  });
   replace_all("shape", detail::select_shape);
   replace_all("unless", detail::select_unless);
   replace_all("measured", detail::select_measured);

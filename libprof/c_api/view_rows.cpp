@@ -362,15 +362,17 @@ std::string sql_in(Database& database, std::string_view type, std::string_view n
 
 // This build's SELECT for a view; empty if the file has another.
 std::string select_of(Database& database, std::string_view view) {
-  const auto own = store::own_sql("view", view, true);
-  if (!own) return {};
-  // SQLite does not store what precedes CREATE, nor IF NOT EXISTS, nor the semicolon.
-  std::string text = replaced_all(*own, "VIEW IF NOT EXISTS ", "VIEW ");
-  text.erase(0, std::min(text.find("CREATE VIEW"), text.size()));
-  while (!text.empty() && (text.back() == '\n' || text.back() == ';')) text.pop_back();
-  if (sql_in(database, "view", view) != text) return {};
-  constexpr std::string_view as = " AS";
-  return text.substr(text.find(as) + as.size());
+  const std::string in_file = sql_in(database, "view", view);
+  for (const auto& own : {store::own_sql("view", view, true), store::own_view_with_stacks(view)}) {
+    if (!own) continue;
+    // SQLite does not store what precedes CREATE, nor IF NOT EXISTS, nor the semicolon.
+    std::string text = replaced_all(*own, "VIEW IF NOT EXISTS ", "VIEW ");
+    text.erase(0, std::min(text.find("CREATE VIEW"), text.size()));
+    while (!text.empty() && (text.back() == '\n' || text.back() == ';')) text.pop_back();
+    constexpr std::string_view as = " AS";
+    if (in_file == text) return text.substr(text.find(as) + as.size());
+  }
+  return {};
 }
 
 // The rows of a view that come from one of its tables.

@@ -136,7 +136,7 @@ void Collector::note_stack(ThreadSlots::Thread& thread, std::uint8_t uses,
   const bool handled = uses & Subscription::handled;
   const bool launches = domain == CUPTI_CB_DOMAIN_DRIVER_API && is_kernel_launch(id);
   if (handled && !launches && tracks_stacks_.load(std::memory_order_relaxed)) return;
-  if (stacks_) stacks_->note(thread, call.correlationId);
+  if (stacks_) stacks_->note(thread, call.correlationId, __builtin_frame_address(0));
 }
 
 // What the time of a callback counts as.
@@ -238,7 +238,8 @@ void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resou
       if (by_context) by_context->module_ends(resource.context);
       return modules_.unloaded(resource);
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED: return graph_node(id, resource);
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+    case CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED: return graph_node(id, resource);
     default: return;
   }
 }
@@ -284,10 +285,11 @@ void Collector::graph_node(CUpti_CallbackId id, const CUpti_ResourceData& resour
         node && cupti_.try_("cuptiGetGraphNodeId", cupti_.cuptiGetGraphNodeId(node, &number));
     return known ? number : 0;
   };
-  const bool cloned = id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
+  const bool cloned = id != CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED;  // or updated, as from a clone
   const std::uint64_t node = number_of(graph.node);
   if (node == 0) return;
   const std::uint64_t original = cloned ? number_of(graph.originalNode) : 0;
+  if (id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED && original == 0) return;
   ThreadSlots::Thread& thread = buffers_.this_thread();
   if (stacks_) stacks_->note_node(thread, node, original);
   if (!of_nccl) return;

@@ -355,7 +355,7 @@ void Collector::prepare_stacks() {
   if (config_.integer("launch_stacks", 0) == 0) return;
   if (!launch_stacks_) launch_stacks_ = std::make_unique<LaunchStacks>(buffers_.slots());
   stacks_ = launch_stacks_.get();
-  const std::string warning = stacks_->begin();
+  const std::string warning = stacks_->begin(config_.integer("native_stacks", 0) != 0);
   if (!warning.empty()) stream_.tell("warning", warning);
 }
 

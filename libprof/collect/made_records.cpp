@@ -47,6 +47,7 @@ std::size_t MadeRecords::read(std::size_t from, std::size_t end, Record& record)
     case Entry::marker_data: return entry(static_cast<MarkerDataEntry*>(nullptr));
     case Entry::name: return entry(static_cast<NameEntry*>(nullptr));
     case Entry::stack_frame: return entry(static_cast<StackFrameEntry*>(nullptr));
+    case Entry::native_frame: return entry(static_cast<NativeFrameEntry*>(nullptr));
     case Entry::call_stack: return entry(static_cast<CallStackEntry*>(nullptr));
     case Entry::graph_node: return entry(static_cast<GraphNodeEntry*>(nullptr));
     case Entry::nccl_operation: return entry(static_cast<NcclOperationEntry*>(nullptr));
@@ -134,6 +135,10 @@ void MadeRecords::make(const StackFrameEntry& entry, Record& record) const {
   record.frame = {entry.number, short_text_at(entry.file), std::nullopt,
                   short_text_at(entry.function),
                   entry.line == 0 ? std::nullopt : std::optional(entry.line)};
+}
+
+void MadeRecords::make(const NativeFrameEntry& entry, Record& record) const {
+  record.frame = {entry.number, short_text_at(entry.module), entry.offset, {}, std::nullopt};
 }
 
 void MadeRecords::make(const CallStackEntry& entry, Record& record) {

@@ -32,6 +32,7 @@ enum class Entry : std::uint16_t {
   graph_node,
   nccl_operation,
   nccl_node,
+  native_frame,
 };
 
 // A text, or a payload of `schema`. The bytes follow, and a zero, up to a multiple of 8.
@@ -86,6 +87,16 @@ struct StackFrameEntry {
   std::uint32_t line;
   BytesAt file;
   BytesAt function;
+  std::uint32_t more_padding;
+};
+
+// schema::StackFrame, of native code
+struct NativeFrameEntry {
+  Entry entry;
+  std::uint16_t padding;
+  std::uint32_t number;
+  std::uint64_t offset;
+  BytesAt module;
   std::uint32_t more_padding;
 };
 
@@ -147,8 +158,8 @@ struct NcclNodeEntry {
 
 static_assert(sizeof(NcclOperationEntry) == 160 && sizeof(NcclNodeEntry) == 24);
 static_assert(sizeof(GraphNodeEntry) == 24);
-static_assert(sizeof(StackFrameEntry) == 24 && sizeof(StackEntry) == 8 &&
-              sizeof(CallStackEntry) == 16);
+static_assert(sizeof(StackFrameEntry) == 24 && sizeof(NativeFrameEntry) == 24 &&
+              sizeof(StackEntry) == 8 && sizeof(CallStackEntry) == 16);
 static_assert(sizeof(BytesEntry) == 16 && sizeof(MarkerEntry) == 24 &&
               sizeof(MarkerDataEntry) == 32 && sizeof(NameEntry) == 24);
 
@@ -225,6 +236,7 @@ class MadeRecords {
   void make(const MarkerDataEntry& entry, Record& record) const;
   void make(const NameEntry& entry, Record& record) const;
   void make(const StackFrameEntry& entry, Record& record) const;
+  void make(const NativeFrameEntry& entry, Record& record) const;
   static void make(const CallStackEntry& entry, Record& record);
   static void make(const GraphNodeEntry& entry, Record& record);
   void make(const NcclOperationEntry& entry, Record& record) const;

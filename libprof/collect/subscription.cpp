@@ -19,7 +19,8 @@ constexpr CUpti_CallbackId context_events[] = {
 constexpr CUpti_CallbackId module_events[] = {CUPTI_CBID_RESOURCE_MODULE_LOADED};
 constexpr CUpti_CallbackId module_ends[] = {CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING};
 constexpr CUpti_CallbackId node_events[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
-                                            CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
+                                            CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+                                            CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED};
 // CUPTI's last message before it shuts itself down. Older versions have no such domain.
 constexpr CUpti_CallbackId state_events[] = {CUPTI_CBID_STATE_FATAL_ERROR};
 constexpr CUpti_CallbackId survived_events[] = {CUPTI_CBID_STATE_ERROR, CUPTI_CBID_STATE_WARNING};

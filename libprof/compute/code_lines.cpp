@@ -1,10 +1,13 @@
 #include "libprof/compute/code_lines.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 
 #include "libprof/base/printable.hpp"
 #include "libprof/compute/code_stacks.hpp"
 #include "libprof/read/columns/reader.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::compute {
 namespace {
@@ -48,11 +51,48 @@ bool is_library(std::string_view file) {
   return is_of_python(file);
 }
 
+bool is_native_library(std::string_view file) {
+  if (!file.starts_with('/')) return true;
+  for (const std::string_view part :
+       {"/usr/include/", "/usr/src/", "/include/c++/", "/cuda/include/", "-linux/include/",
+        "/site-packages/", "/dist-packages/"}) {
+    if (file.find(part) != file.npos) return true;
+  }
+  return false;
+}
+
+void read_native_lines(store::Database& database,
+                       const std::function<void(const FrameKey&, CodeLine)>& take) {
+  for (const char* column : {"processId", "frame", "file", "line", "function"}) {
+    if (!database.has_column("NATIVE_LINE", column)) return;
+  }
+  auto row =
+      database.prepare("SELECT processId, frame, file, line, function FROM main.NATIVE_LINE");
+  while (row.step()) {
+    take(std::pair(row.integer(0), row.integer(1)),
+         CodeLine{std::string(row.text(2)), std::string(row.text(4)), row.integer(3)});
+  }
+}
+
 CodeStacks read_code_stacks(store::Snapshot& snapshot, const std::function<void()>& check) {
   CodeStacks stacks;
   stacks.lines.emplace_back();
-  std::map<std::pair<std::int64_t, std::int64_t>, std::uint32_t> frames;  // by process and frame
+  stacks.of_library.push_back(false);
+  std::map<FrameKey, std::uint32_t> frames;
   std::map<CodeLine, std::uint32_t> numbers;
+  const auto number_of = [&](CodeLine line, bool of_library) {
+    const auto [known, is_new] =
+        numbers.try_emplace(std::move(line), static_cast<std::uint32_t>(stacks.lines.size()));
+    if (is_new) {
+      stacks.lines.push_back(known->first);
+      stacks.of_library.push_back(of_library);
+    }
+    return known->second;
+  };
+  read_native_lines(snapshot.database(), [&](const FrameKey& key, CodeLine line) {
+    const bool of_library = is_native_library(line.file);
+    frames[key] = number_of(std::move(line), of_library);
+  });
   columns::Reader frame_reader(
       snapshot, {.table = "STACK_FRAME",
                  .columns = {"processId", "frame", "module", "function", "line", "offset"}});
@@ -62,10 +102,9 @@ CodeStacks read_code_stacks(store::Snapshot& snapshot, const std::function<void(
       if (!chunk[5].is_null(row)) continue;  // native
       CodeLine line{std::string(chunk[2].text(row)), std::string(chunk[3].text(row)),
                     columns::whole(chunk[4], row)};
-      const auto [known, is_new] =
-          numbers.try_emplace(std::move(line), static_cast<std::uint32_t>(stacks.lines.size()));
-      if (is_new) stacks.lines.push_back(known->first);
-      frames[{columns::whole(chunk[0], row), columns::whole(chunk[1], row)}] = known->second;
+      const bool of_library = is_library(line.file);
+      frames[{columns::whole(chunk[0], row), columns::whole(chunk[1], row)}] =
+          number_of(std::move(line), of_library);
     }
   });
   columns::Reader entry_reader(
@@ -87,15 +126,14 @@ CodeStacks read_code_stacks(store::Snapshot& snapshot, const std::function<void(
 CodeLines::CodeLines(store::Snapshot& snapshot, LineOf which, const std::function<void()>& check) {
   CodeStacks stacks = read_code_stacks(snapshot, check);
   lines_ = std::move(stacks.lines);
-  std::vector<bool> of_library;
-  for (const CodeLine& line : lines_) of_library.push_back(is_library(line.file));
   std::map<Key, bool> found_users;
   for (const CodeStacks::Entry& entry : stacks.entries) {
+    const bool of_library = stacks.of_library[entry.line];
     const Key key{entry.process, entry.stack};
     const auto [known, is_new] = by_stack_.try_emplace(key, entry.line);
     bool& found = found_users[key];
-    if (found || (!is_new && of_library[entry.line])) continue;
-    found = !of_library[entry.line] || which == LineOf::any_code;
+    if (found || (!is_new && of_library)) continue;
+    found = !of_library || which == LineOf::any_code;
     known->second = entry.line;
   }
 }
@@ -120,46 +158,114 @@ void CodeLines::read_calls(store::Snapshot& snapshot, Sorted<Call>& calls,
   });
 }
 
-NodeLines::NodeLines(store::Database& database, Sorted<CodeLines::Call>& calls,
-                     const std::function<void()>& check) {
-  for (const char* column : {"processId", "node", "source", "correlationId"}) {
-    if (!database.has_column("GRAPH_NODE", column)) return;
+namespace {
+
+using NodeKey = std::pair<std::int64_t, std::int64_t>;  // process, number
+
+// What a node was cloned or updated from, and by which call.
+struct NodeOrigin {
+  std::int64_t correlation = 0, source = 0;
+  auto operator<=>(const NodeOrigin&) const = default;
+};
+
+struct GraphNodes {
+  std::map<NodeKey, std::int64_t> made_by;  // correlation ids
+  std::map<NodeKey, std::vector<NodeOrigin>> origins;
+
+  // The call that made the node, or that which it is a clone of, which may be a clone; 0: none is
+  // known.
+  std::int64_t maker_of(NodeKey node) const {
+    constexpr int most_clones = 8;
+    for (int i = 0; i < most_clones; ++i) {
+      const auto found = origins.find(node);
+      if (found == origins.end()) break;
+      node.second = found->second.front().source;
+    }
+    const auto made = made_by.find(node);
+    return made == made_by.end() ? 0 : made->second;
   }
-  using Node = std::pair<std::int64_t, std::int64_t>;
-  std::map<Node, std::int64_t> sources, made_by;
-  std::map<std::int64_t, std::uint32_t> lines;  // by correlation id
+};
+
+bool read_nodes(store::Database& database, GraphNodes& nodes, const std::function<void()>& check) {
+  for (const char* column : {"processId", "node", "source", "correlationId"}) {
+    if (!database.has_column("GRAPH_NODE", column)) return false;
+  }
   auto row = database.prepare("SELECT processId, node, source, correlationId FROM main.GRAPH_NODE");
   while (row.step()) {
     check();
-    const Node node{row.integer(0), row.integer(1)};
+    const NodeKey node{row.integer(0), row.integer(1)};
     if (row.integer(2) != 0) {
-      sources[node] = row.integer(2);
-    } else if (made_by.try_emplace(node, row.integer(3)).second) {
-      lines.try_emplace(row.integer(3), 0);
+      nodes.origins[node].push_back({row.integer(3), row.integer(2)});
+    } else {
+      nodes.made_by.try_emplace(node, row.integer(3));
     }
   }
-  calls.for_each([&](const CodeLines::Call& call) {
-    const auto found = lines.find(call.correlation);
-    if (found != lines.end()) found->second = call.line;
-  });
-  // What instantiating a graph makes is a clone of what is in the graph, which may be a clone.
-  constexpr int most_clones = 8;
-  const auto line_of = [&](Node node) -> std::uint32_t {
-    for (int i = 0; i < most_clones; ++i) {
-      const auto source = sources.find(node);
-      if (source == sources.end()) break;
-      node.second = source->second;
-    }
-    const auto made = made_by.find(node);
-    return made == made_by.end() ? 0 : lines.at(made->second);
-  };
-  for (const auto& [node, correlation] : made_by) lines_[node] = line_of(node);
-  for (const auto& [node, source] : sources) lines_[node] = line_of(node);
+  for (auto& [node, origins] : nodes.origins) std::ranges::sort(origins);
+  return true;
 }
 
-std::uint32_t NodeLines::line_of(std::int64_t process, std::int64_t node) const {
-  const auto found = lines_.find({process, node});
-  return found == lines_.end() ? 0 : found->second;
+// CUPTI 13.4 and later say of work which node it was before graphs were instantiated, also of nodes
+// whose making nobody announced.
+void read_sources(store::Snapshot& snapshot, GraphNodes& nodes,
+                  const std::function<void()>& check) {
+  for (const schema::GpuKind& kind : schema::gpu_kinds) {
+    if (!snapshot.database().has_column(kind.table->name, "sourceGraphNodeId")) continue;
+    columns::Reader reader(snapshot,
+                           {.table = std::string(kind.table->name),
+                            .columns = {"processId", "graphNodeId", "sourceGraphNodeId"}});
+    reader.read([&](const columns::Chunk& chunk) {
+      check();
+      for (std::size_t row = 0; row < chunk.rows(); ++row) {
+        const std::int64_t source = columns::whole(chunk[2], row);
+        const NodeKey node{columns::whole(chunk[0], row), columns::whole(chunk[1], row)};
+        if (source == 0 || source == node.second || nodes.maker_of(node) != 0) continue;
+        nodes.origins[node] = {{0, source}};
+      }
+    });
+  }
+}
+
+}  // namespace
+
+NodeStacks::NodeStacks(store::Snapshot& snapshot, const std::function<void()>& check) {
+  GraphNodes nodes;
+  if (!read_nodes(snapshot.database(), nodes, check)) return;
+  read_sources(snapshot, nodes, check);
+  std::map<std::int64_t, std::int64_t> stacks;  // by correlation id of what made nodes
+  for (const auto& [node, correlation] : nodes.made_by) stacks.try_emplace(correlation, 0);
+  columns::Reader reader(snapshot, {.table = "CALL_STACK", .columns = {"correlationId", "stack"}});
+  reader.read([&](const columns::Chunk& chunk) {
+    check();
+    for (std::size_t row = 0; row < chunk.rows(); ++row) {
+      const auto found = stacks.find(columns::whole(chunk[0], row));
+      if (found != stacks.end()) found->second = columns::whole(chunk[1], row);
+    }
+  });
+  const auto add = [&](const NodeKey& node, std::int64_t since, std::int64_t maker) {
+    const auto found = stacks.find(maker);
+    if (maker == 0 || found == stacks.end() || found->second == 0) return;
+    entries_.push_back({node.first, node.second, since, found->second});
+  };
+  for (const auto& [node, correlation] : nodes.made_by) {
+    if (!nodes.origins.contains(node)) add(node, 0, correlation);
+  }
+  for (const auto& [node, origins] : nodes.origins) {
+    // Instantiating a graph updates its nodes for the first time: nothing was before that.
+    for (std::size_t i = 0; i < origins.size(); ++i) {
+      add(node, i == 0 ? 0 : origins[i].correlation,
+          nodes.maker_of({node.first, origins[i].source}));
+    }
+  }
+  std::ranges::sort(entries_);
+}
+
+std::int64_t NodeStacks::stack_of(std::int64_t process, std::int64_t node,
+                                  std::int64_t correlation) const {
+  const auto after = std::ranges::upper_bound(
+      entries_, Entry{process, node, correlation, std::numeric_limits<std::int64_t>::max()});
+  if (after == entries_.begin()) return 0;
+  const Entry& entry = *std::prev(after);
+  return entry.process == process && entry.node == node ? entry.stack : 0;
 }
 
 }  // namespace gpuprof::compute

@@ -1,4 +1,4 @@
-// The lines of Python that calls came from (--stacks=launches).
+// The lines of Python, or of C++ (--native-stacks), that calls came from (--stacks=launches).
 #pragma once
 
 #include <compare>
@@ -34,6 +34,16 @@ bool is_of_python(std::string_view file);
 // while the program ran.
 bool is_library(std::string_view file);
 
+// The same for a source file of native code: a header of the system or of CUDA, or of a library
+// whose debug information names files as they were in its own folder.
+bool is_native_library(std::string_view file);
+
+// Calls take(frame, line) for each native function with a line (NATIVE_LINE); a frame is known by
+// its process and number.
+using FrameKey = std::pair<std::int64_t, std::int64_t>;
+void read_native_lines(store::Database& database,
+                       const std::function<void(const FrameKey&, CodeLine)>& take);
+
 // Which function of a stack its line is of: the innermost of the user's own files, or the innermost
 // of all. A stack without any of the user's has the innermost of all.
 enum class LineOf { users_code, any_code };
@@ -47,6 +57,9 @@ class CodeLines {
   // Lines by number. The first is empty, of stacks that have none.
   std::span<const CodeLine> lines() const { return lines_; }
   std::uint32_t line_of(std::int64_t process, std::int64_t stack) const;
+  // Of all stacks, by process and stack.
+  using Key = std::pair<std::int64_t, std::int64_t>;
+  const std::map<Key, std::uint32_t>& by_stack() const { return by_stack_; }
 
   // The call that a correlation id is of.
   struct Call {
@@ -59,25 +72,31 @@ class CodeLines {
                   const std::function<void()>& check) const;
 
  private:
-  using Key = std::pair<std::int64_t, std::int64_t>;  // process, stack
-
   std::vector<CodeLine> lines_;
   std::map<Key, std::uint32_t> by_stack_;
 };
 
-// The lines that made the nodes of CUDA graphs (GRAPH_NODE): of a clone, that of its original.
+// The stacks of the calls that made the nodes of CUDA graphs (GRAPH_NODE): of a clone, that of its
+// original; of a node that was updated in place, from then on that of the node it was updated from.
 // Memory: the file's nodes.
-class NodeLines {
+class NodeStacks {
  public:
-  // `calls`: all calls with their lines.
-  NodeLines(store::Database& database, Sorted<CodeLines::Call>& calls,
-            const std::function<void()>& check);
+  NodeStacks(store::Snapshot& snapshot, const std::function<void()>& check);
 
-  // 0: not known.
-  std::uint32_t line_of(std::int64_t process, std::int64_t node) const;
+  struct Entry {
+    std::int64_t process = 0, node = 0;
+    std::int64_t since = 0;  // correlation id of the call from which on it holds
+    std::int64_t stack = 0;
+    auto operator<=>(const Entry&) const = default;
+  };
+  // In order.
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  // 0: not known. `correlation`: of the call that launched the node's graph.
+  std::int64_t stack_of(std::int64_t process, std::int64_t node, std::int64_t correlation) const;
 
  private:
-  std::map<std::pair<std::int64_t, std::int64_t>, std::uint32_t> lines_;  // by process and node
+  std::vector<Entry> entries_;
 };
 
 }  // namespace gpuprof::compute

@@ -1,4 +1,4 @@
-// The stacks of Python of a file (--stacks=launches).
+// The stacks of a file: of Python, and of C++ with --native-stacks (--stacks=launches).
 #pragma once
 
 #include <compare>
@@ -18,8 +18,9 @@ struct CodeStacks {
     std::uint32_t line = 0;                             // index
     auto operator<=>(const Entry&) const = default;
   };
-  std::vector<CodeLine> lines;  // the first is empty
-  std::vector<Entry> entries;   // in order, without those that are not of Python
+  std::vector<CodeLine> lines;   // the first is empty
+  std::vector<bool> of_library;  // of each line
+  std::vector<Entry> entries;    // in order, without those whose line is not known
 };
 // `check` is called now and then and may throw.
 CodeStacks read_code_stacks(store::Snapshot& snapshot, const std::function<void()>& check);

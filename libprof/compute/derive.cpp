@@ -23,6 +23,7 @@
 #include "libprof/compute/pm_kernels.hpp"
 #include "libprof/compute/range_index.hpp"
 #include "libprof/compute/range_times.hpp"
+#include "libprof/compute/stack_lines.hpp"
 #include "libprof/compute/steps.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "libprof/store/database_schema.hpp"
@@ -61,6 +62,7 @@ struct Found {
   RangeParents parents;
   RangeTimes ranges;
   RowGroups groups;
+  StackLines stack_lines;
 
   Found(store::Database& database, const RowGroups::Options& row_groups)
       : call_times(database), steps(database), groups(database, row_groups) {}
@@ -131,6 +133,7 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
   const RangeIndex index(snapshot, parents);
   read_calls(snapshot, index, indexes, check);
   steps.read_windows(snapshot, check);
+  stack_lines.read(snapshot, check);
 }
 
 // Finds the ranges of calls that requested work, and what filled the gaps.
@@ -326,6 +329,7 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
   found->steps.write(database);
   found->groups.write(database);
   write_display_names(database, found->kernel_times.names());
+  found->stack_lines.write(database);
   store::add_nccl_view(database);
   database.execute("COMMIT");
   if (options.more && problem.empty()) {

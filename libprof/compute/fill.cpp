@@ -6,8 +6,8 @@
 
 namespace gpuprof::compute {
 
-store::Statement fill(store::Database& database, const schema::Table& table) {
-  const std::string name = "main." + std::string(table.name);
+store::Statement fill(store::Database& database, const schema::Table& table, std::string_view in) {
+  const std::string name = std::string(in) + "." + std::string(table.name);
   database.execute("DELETE FROM " + name);
   const std::string columns = joined(table.columns, ", ", [](const schema::Column& column) {
     return store::quoted_name(column.name);

@@ -88,11 +88,13 @@ void read_calls_by_range(store::Snapshot& snapshot, std::vector<Node>& nodes, So
   });
 }
 
-void read_calls_by_stack(store::Snapshot& snapshot, std::vector<Node>& nodes, Sorted<Call>& calls,
-                         const Check& check) {
+using StackNodes = std::map<CodeLines::Key, std::uint32_t>;  // by process and stack
+
+StackNodes read_calls_by_stack(store::Snapshot& snapshot, std::vector<Node>& nodes,
+                               Sorted<Call>& calls, const Check& check) {
   const CodeStacks stacks = read_code_stacks(snapshot, check);
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> places;  // by parent and line
-  std::map<std::pair<std::int64_t, std::int64_t>, std::uint32_t> by_stack;  // by process and stack
+  StackNodes by_stack;
   for (std::size_t i = 0; i < stacks.entries.size();) {
     const CodeStacks::Entry& first = stacks.entries[i];
     std::size_t end = i;
@@ -121,7 +123,26 @@ void read_calls_by_stack(store::Snapshot& snapshot, std::vector<Node>& nodes, So
       if (node != by_stack.end()) calls.add({columns::whole(chunk[0], i), node->second});
     }
   });
+  return by_stack;
 }
+
+// Where the nodes of graphs were made.
+class NodeMakers {
+ public:
+  NodeMakers(store::Snapshot& snapshot, StackNodes nodes, const Check& check)
+      : stacks_(snapshot, check), nodes_(std::move(nodes)) {}
+
+  // 0: not known.
+  std::uint32_t node_of(std::int64_t process, std::int64_t graph_node,
+                        std::int64_t correlation) const {
+    const auto found = nodes_.find({process, stacks_.stack_of(process, graph_node, correlation)});
+    return found == nodes_.end() ? 0 : found->second;
+  }
+
+ private:
+  const NodeStacks stacks_;
+  const StackNodes nodes_;
+};
 
 struct Launch {
   std::int64_t correlation = 0, name = 0, time = 0;
@@ -131,7 +152,7 @@ struct Launch {
 
 // `makers`: null, or where the nodes of graphs were made.
 void read_launches(store::Snapshot& snapshot, std::int64_t from, std::int64_t to,
-                   const NodeLines* makers, Sorted<Launch>& launches, const Check& check) {
+                   const NodeMakers* makers, Sorted<Launch>& launches, const Check& check) {
   for (const schema::GpuKind& kind : schema::gpu_kinds) {
     if (!kind.is_kernel() || kind.stays_empty) continue;
     const bool in_graphs = makers && schema::has_column(*kind.table, "graphNodeId");
@@ -146,7 +167,9 @@ void read_launches(store::Snapshot& snapshot, std::int64_t from, std::int64_t to
         if (start <= 0 || time <= 0 || start < from || start >= to) continue;
         const std::int64_t node = in_graphs ? columns::whole(chunk[4], i) : 0;
         launches.add({columns::whole(chunk[0], i), columns::whole(chunk[3], i), time,
-                      node == 0 ? 0 : makers->line_of(columns::whole(chunk[5], i), node)});
+                      node == 0 ? 0
+                                : makers->node_of(columns::whole(chunk[5], i), node,
+                                                  columns::whole(chunk[0], i))});
       }
     });
   }
@@ -166,8 +189,8 @@ KernelPaths kernel_paths(store::Snapshot& snapshot, PathBy by, std::int64_t from
     read_calls_by_range(snapshot, paths.nodes, calls, check);
     read_launches(snapshot, from, to, nullptr, launches, check);
   } else {
-    read_calls_by_stack(snapshot, paths.nodes, calls, check);
-    const NodeLines makers(snapshot.database(), calls, check);
+    const NodeMakers makers(snapshot, read_calls_by_stack(snapshot, paths.nodes, calls, check),
+                            check);
     read_launches(snapshot, from, to, &makers, launches, check);
   }
   std::map<std::pair<std::uint32_t, std::int64_t>, std::size_t> places;  // by node and name

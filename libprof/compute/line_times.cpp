@@ -27,8 +27,9 @@ struct TimedPart {
 
 using CheckOften = std::function<void()>;
 
-void read_timed_work(store::Snapshot& snapshot, const NodeLines& nodes, Sorted<TimedPart>& parts,
+void read_timed_work(store::Snapshot& snapshot, const CodeLines& lines, Sorted<TimedPart>& parts,
                      const CheckOften& check) {
+  const NodeStacks nodes(snapshot, check);
   for (const schema::GpuKind& kind : schema::gpu_kinds) {
     if (kind.stays_empty || !schema::has_column(*kind.table, "correlationId")) continue;
     const bool in_graphs = schema::has_column(*kind.table, "graphNodeId");
@@ -45,8 +46,12 @@ void read_timed_work(store::Snapshot& snapshot, const NodeLines& nodes, Sorted<T
         const std::int64_t time = saturating_subtract(columns::whole(chunk[2], row), start);
         if (start <= 0 || time <= 0) continue;
         const std::int64_t node = in_graphs ? columns::whole(chunk[3], row) : 0;
-        const std::uint32_t line =
-            node == 0 ? 0 : nodes.line_of(columns::whole(chunk[4], row), node);
+        std::uint32_t line = 0;
+        if (node != 0) {
+          const std::int64_t process = columns::whole(chunk[4], row);
+          const std::int64_t asked = columns::whole(chunk[0], row);
+          line = lines.line_of(process, nodes.stack_of(process, node, asked));
+        }
         parts.add({columns::whole(chunk[0], row), time, what, line});
       }
     });
@@ -107,8 +112,7 @@ std::vector<LineTime> read_line_times(store::Snapshot& snapshot, LineOf which,
   Sorted<CodeLines::Call> calls;
   lines.read_calls(snapshot, calls, check);
   Sorted<TimedPart> parts;
-  const NodeLines nodes(snapshot.database(), calls, check);
-  read_timed_work(snapshot, nodes, parts, check);
+  read_timed_work(snapshot, lines, parts, check);
   read_timed_calls(snapshot, parts, check);
   read_timed_gaps(snapshot, parts, check);
 

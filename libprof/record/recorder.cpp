@@ -10,6 +10,7 @@
 #include "libprof/compute/derive.hpp"
 #include "libprof/compute/memory/process_memory.hpp"
 #include "libprof/record/empty_profile.hpp"
+#include "libprof/record/native_lines.hpp"
 #include "libprof/wire/messages.hpp"
 #include "schema/legacy.hpp"
 #include "schema/sampled.hpp"
@@ -40,12 +41,16 @@ wire::Frame copy(const wire::Frame& frame) {
 Recorder::Recorder(Options options)
     : options_(std::move(options)), per_process_(names_process(options_.output)) {
   options_.loader.derive = [indexes = options_.loader.indexes, stop = options_.loader.hurried,
-                            progress = options_.loader.progress](store::Database& database) {
-    return compute::compute(database, {.indexes = indexes ? std::span(schema::indexes)
-                                                          : std::span<const schema::Index>(),
-                                       .stop = stop,
-                                       .progress = progress,
-                                       .more = memory::write_process_memory});
+                            progress = options_.loader.progress,
+                            native = options_.native_stacks](store::Database& database) {
+    const std::string problem = native ? name_native_frames(database, stop) : std::string();
+    const std::string other = compute::compute(
+        database,
+        {.indexes = indexes ? std::span(schema::indexes) : std::span<const schema::Index>(),
+         .stop = stop,
+         .progress = progress,
+         .more = memory::write_process_memory});
+    return other.empty() ? problem : other;
   };
   if (!options_.capture.empty()) {
     capture_file_ = std::make_unique<record::OutputFile>(expand_name(options_.capture, getpid()),

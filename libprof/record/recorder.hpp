@@ -30,7 +30,8 @@ class Recorder {
     std::string output;  // may contain %p
     record::FileRules files;
     store::LoaderOptions loader;
-    std::string capture;  // empty: no capture
+    std::string capture;         // empty: no capture
+    bool native_stacks = false;  // native functions in stacks get names and lines
     // Receives errors that do not end the recording, on the thread that calls take(), commit() or
     // finish(). May be empty.
     std::function<void(const std::string& text)> say = {};

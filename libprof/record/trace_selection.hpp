@@ -26,6 +26,7 @@ struct TraceOptions {
   bool memory = false;         // everything about allocations
   bool stacks = false;         // additionally the stacks of their calls
   bool launch_stacks = false;  // the functions of Python that each call came from
+  bool native_stacks = false;  // and native ones
 };
 
 struct TraceSelection {

@@ -15,12 +15,12 @@
 #include "libprof/base/json_text.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/text.hpp"
+#include "libprof/compute/stack_lines.hpp"
 #include "libprof/read/window.hpp"
 #include "libprof/report/json_document.hpp"
 #include "libprof/report/output.hpp"
 #include "schema/database.hpp"
 #include "schema/derived.hpp"
-#include "schema/graph_nodes.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -370,7 +370,13 @@ std::string_view NamedQuery::question() const {
 
 void add_computed_tables(store::Database& database) {
   for (const schema::Table* table : schema::tables::derived) add_if_missing(database, *table);
-  add_if_missing(database, schema::GraphNode::table);
+  if (database.has_table("graph_nodes")) return;
+  compute::StackLines lines;
+  if (database.has_table("GRAPH_NODE")) {  // the run is not over
+    store::Snapshot snapshot(database);
+    lines.read(snapshot, [] {});
+  }
+  lines.write_temporarily(database);
 }
 
 const NamedQuery* find_query(std::string_view name) {

@@ -23,7 +23,8 @@ std::span<const NamedQuery> named_queries();
 const NamedQuery* find_query(std::string_view name);  // null: no such query
 
 // Adds, for this connection only, tables that named queries need but the file lacks: those of newer
-// gpuprof versions, and those that only some runs have. They are empty.
+// gpuprof versions, which are empty, and those that only files with stacks have, computed as far as
+// the run has come.
 void add_computed_tables(store::Database& database);
 
 enum class QueryLayout { text, csv, json, markdown };

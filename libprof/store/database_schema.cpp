@@ -9,6 +9,7 @@
 #include "schema/document.hpp"
 #include "schema/nccl.hpp"
 #include "schema/run.hpp"
+#include "schema/stack_lines.hpp"
 
 namespace gpuprof::store {
 namespace {
@@ -94,6 +95,23 @@ std::optional<std::string> own_index(std::string_view name) {
   return std::nullopt;
 }
 
+// --- what only some files have
+
+// As it is in a file with stacks.
+void add_view(Database& database, const schema::ViewSql& sql) {
+  Docs docs(database);
+  const schema::ViewText view = schema::describe_view(sql.sql, true);
+  database.execute(schema::create_view_sql(sql, true));
+  docs.add_table(view.name, view.doc, true);
+  for (const schema::ViewColumn& column : view.columns) {
+    docs.add_column(view.name, column.name, {column.unit, column.doc});
+  }
+}
+
+const schema::ViewSql& view_on_demand(std::string_view name) {
+  return *std::ranges::find(schema::views_on_demand(), name, view_name);
+}
+
 }  // namespace
 
 std::optional<std::string> own_sql(std::string_view type, std::string_view name, bool ours) {
@@ -162,15 +180,34 @@ void add_nccl_view(Database& database) {
   if (database.has_table(name) || lacks_column(schema::NcclOperation::table)) return;
   add_table(database, nodes);
   if (lacks_column(nodes)) return;
-  Docs docs(database);
-  for (const schema::ViewSql& sql : schema::views_on_demand()) {
-    const schema::ViewText view = schema::describe_view(sql.sql);
-    if (view.name != name) continue;
-    database.execute(schema::create_view_sql(sql));
-    docs.add_table(view.name, view.doc, true);
-    for (const schema::ViewColumn& column : view.columns) {
-      docs.add_column(view.name, column.name, {column.unit, column.doc});
+  add_view(database, view_on_demand(name));
+}
+
+std::optional<std::string> own_view_with_stacks(std::string_view name) {
+  for (const schema::ViewSql& view : schema::views()) {
+    if (schema::has_stacks(view) && same_name(view_name(view), name)) {
+      return schema::create_view_sql(view, true);
     }
+  }
+  return std::nullopt;
+}
+
+std::string graph_nodes_sql() { return schema::create_view_sql(view_on_demand("graph_nodes")); }
+
+void add_native_lines(Database& database) { add_table(database, schema::tables::native_line); }
+
+void add_stack_tables(Database& database) {
+  for (const schema::Table* table : schema::tables::stack_tables) add_table(database, *table);
+  database.execute(
+      "CREATE INDEX IF NOT EXISTS CALL_STACK_BY_CORRELATION ON CALL_STACK(correlationId)");
+  for (const schema::ViewSql& view : schema::views()) {
+    if (!schema::has_stacks(view)) continue;
+    database.execute("DROP VIEW IF EXISTS main." + std::string(view_name(view)));
+    add_view(database, view);
+  }
+  const schema::ViewSql& nodes = view_on_demand("graph_nodes");
+  if (database.has_table("GRAPH_NODE") && !database.has_table(view_name(nodes))) {
+    add_view(database, nodes);
   }
 }
 

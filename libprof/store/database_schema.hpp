@@ -28,6 +28,8 @@ void create_indexes(Database& database, std::span<const schema::Index> indexes);
 // neither ours nor nvprof's. `ours`: for one of our files; otherwise for one of nvprof's, whose
 // tables have no process column and which has tables where ours has empty views.
 std::optional<std::string> own_sql(std::string_view type, std::string_view name, bool ours);
+// Of a view that has more columns in a file with stacks, the SQL there.
+std::optional<std::string> own_view_with_stacks(std::string_view name);
 
 // Our own SQL for creating the table, with only those columns for which `has` returns true, also
 // under the names that older versions of gpuprof used. Nullopt if the table is neither ours nor
@@ -54,6 +56,14 @@ void add_table(Database& database, const schema::Table& table);
 // Adds the view collectives, with its docs, to a file that has rows of NCCL's operations. Call
 // inside a transaction.
 void add_nccl_view(Database& database);
+
+// Adds the tables STACK_LINE and NODE_STACK and an index to a file of which calls have stacks, and
+// to its views the columns that follow from them. Call inside a transaction.
+void add_stack_tables(Database& database);
+// Adds the table NATIVE_LINE.
+void add_native_lines(Database& database);
+// The SQL of the view graph_nodes, which reads these.
+std::string graph_nodes_sql();
 
 // Adds the tables, indexes and views that one of our files lacks.
 void complete_schema(Database& database);

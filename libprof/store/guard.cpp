@@ -157,6 +157,7 @@ bool Guard::allows(int action, const char* first, const char* second, const char
       return content_ == Content::copied || may_ask(text(first), second != nullptr);
     case SQLITE_CREATE_TEMP_TABLE:
     case SQLITE_CREATE_TEMP_INDEX:
+    case SQLITE_CREATE_TEMP_VIEW:
     case SQLITE_DROP_TEMP_TABLE:
     case SQLITE_DROP_TEMP_INDEX: return true;
     case SQLITE_INSERT:

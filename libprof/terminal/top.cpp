@@ -110,6 +110,7 @@ void Top::read(store::Database& database, std::size_t most) {
                   .value_or(0);
   }
   name_work(database, most);
+  stalled_ = operations_.read(database);
 }
 
 std::string text(const Top& top, const std::string& title, double seconds, const Style& style) {
@@ -124,6 +125,9 @@ std::string text(const Top& top, const std::string& title, double seconds, const
           (top.losses() ? std::to_string(top.losses()) + " (gpuprof info has them)"
                         : std::string("none")),
       style.width);
+  for (const std::string& stalled : top.stalled()) {
+    result += report::paragraph("", stalled, style.width);
+  }
   if (const NewestWork& newest = top.newest(); newest.span > 0) {
     result += report::paragraph(
         "",

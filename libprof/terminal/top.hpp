@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/report/stalled_operations.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "libprof/terminal/newest_work.hpp"
 
@@ -38,6 +39,8 @@ class Top {
   std::int64_t fresh_calls() const { return fresh_calls_; }
   double time() const { return kernels_.all.time + others_.all.time; }
   std::int64_t losses() const { return losses_; }
+  // NCCL's operations that do not end, in words.
+  const std::vector<std::string>& stalled() const { return stalled_; }
   const NewestWork& newest() const { return newest_; }  // since the previous reading
   // From the first begin of GPU work to its last end, ns.
   std::int64_t span() const { return last_ > first_ ? last_ - first_ : 0; }
@@ -58,6 +61,8 @@ class Top {
   std::int64_t first_ = INT64_MAX, last_ = INT64_MIN;
   std::vector<Work> work_;
   NewestWork newest_;
+  report::StalledOperations operations_;
+  std::vector<std::string> stalled_;
 };
 
 // Lines that fit the style. `seconds`: since the previous reading; 0: this is the first.

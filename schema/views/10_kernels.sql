@@ -105,7 +105,7 @@ SELECT coalesce(s.demangled, s.value) AS name,
        (SELECT n.value FROM NVTX_PATH AS p JOIN StringTable AS n ON n._id_ = p.path
         WHERE p.range = l.range) AS range_path,
        {TEXT CASE l.byThread WHEN 1 THEN 'thread' WHEN 0 THEN 'time' END} AS range_match,
-       (nullif(k.start, 0) - {zero}) / 1e6 AS t_ms
+       (nullif(k.start, 0) - {zero}) / 1e6 AS t_ms{stacks k node}
 FROM (SELECT name, start, "end", gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread,
              staticSharedMemory, dynamicSharedMemory, sharedMemoryExecuted, localMemoryPerThread,
              clusterX, clusterY, clusterZ, maxActiveClusters, launchType, priority, queued,

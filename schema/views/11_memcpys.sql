@@ -54,7 +54,7 @@ SELECT coalesce((SELECT e.name FROM ENUM_NAME AS e
        rn.value AS range_name,
        rp.value AS range_path,
        {TEXT CASE l.byThread WHEN 1 THEN 'thread' WHEN 0 THEN 'time' END} AS range_match,
-       (nullif(m.start, 0) - {zero}) / 1e6 AS t_ms
+       (nullif(m.start, 0) - {zero}) / 1e6 AS t_ms{stacks m node}
 FROM (SELECT copyKind, srcKind, dstKind, flags, bytes, start, "end", deviceId, contextId, streamId,
              NULL AS srcDeviceId, NULL AS dstDeviceId, correlationId, graphId, graphNodeId,
              processId

@@ -44,7 +44,7 @@ SELECT m.bytes AS bytes,
        rn.value AS range_name,
        rp.value AS range_path,
        {TEXT CASE l.byThread WHEN 1 THEN 'thread' WHEN 0 THEN 'time' END} AS range_match,
-       (nullif(m.start, 0) - {zero}) / 1e6 AS t_ms
+       (nullif(m.start, 0) - {zero}) / 1e6 AS t_ms{stacks m node}
 FROM CUPTI_ACTIVITY_KIND_MEMSET AS m
 LEFT JOIN LAUNCH_RANGE AS l ON l.correlationId = m.correlationId
 LEFT JOIN NVTX_RANGE AS r ON r._id_ = l.range

@@ -26,5 +26,5 @@ SELECT a.domain AS domain,
        a.returnValue AS return_value,
        a.cbid AS cbid,
        a.threadId AS thread_id,
-       a.processId AS process_id
+       a.processId AS process_id{stacks a}
 FROM ({api_calls}) AS a;

@@ -40,7 +40,7 @@ SELECT g.deviceId AS device_id,
        rn.value AS range_name,
        rp.value AS range_path,
        g.correlationId AS correlation_id,
-       (g.start - {zero}) / 1e6 AS t_ms
+       (g.start - {zero}) / 1e6 AS t_ms{stacks g}
 FROM GPU_GAP AS g
 LEFT JOIN StringTable AS b ON b._id_ = nullif(g.nameBefore, 0)
 LEFT JOIN StringTable AS h ON h._id_ = nullif(g.nameBehind, 0)

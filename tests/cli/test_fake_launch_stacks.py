@@ -4,6 +4,8 @@ import collections
 import json
 import os
 import pathlib
+import shutil
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -132,13 +134,19 @@ class LaunchStacks(FakeTest):
 
             random.seed(7)
             work(10000)
+            held = ctypes.PyDLL(sys.argv[1])
+
+            def holding():  # the interpreter's lock, as CuPy and Triton do
+                for _ in range(300): held.fake_launch(b"h", here())
+
             threads = [threading.Thread(target=work, args=(300,)) for _ in range(3)]
+            threads.append(threading.Thread(target=holding))
             for thread in threads: thread.start()
             for thread in threads: thread.join()
             save()
             """)
         self.assertNotIn("Python", run.stderr)
-        self.assertGreaterEqual(self.compare(), 10_900)
+        self.assertGreaterEqual(self.compare(), 11_200)
         self.assertLess(self.database().one("SELECT count(DISTINCT stack) FROM CALL_STACK"), 5000)
 
     def test_every_kind_of_call_and_what_has_none(self):
@@ -258,6 +266,66 @@ class LaunchStacks(FakeTest):
             [row["calls"] for row in table["rows"] if row["line"] == line["replay"]], [42]
         )
 
+    def test_nodes_that_were_added_nested_and_updated(self):
+        self.record("""\
+            def capture():
+                cuda.fake_capture_begin()
+                cuda.fake_launch(b"captured", 1)  # captured
+                cuda.fake_capture_end()
+
+            capture()
+            cuda.fake_graph_add(b"added")  # added
+            cuda.fake_graph_nest()
+            cuda.fake_graph_instantiate()
+            cuda.fake_executable_launch(3)
+            cuda.fake_capture_begin()
+            cuda.fake_launch(b"captured", 1)  # again
+            cuda.fake_capture_end()
+            cuda.fake_graph_update()
+            cuda.fake_executable_launch(2)  # launched
+            cuda.fake_copy(1, 64)  # copied
+            save()
+            """)
+        program = self.folder / "program.py"
+        line = {text.split("# ")[1]: f"{program}:{i}"
+                for i, text in enumerate(program.read_text().split("\n"), 1) if ")  # " in text}  # fmt: skip
+        database = self.database()
+        self.assertEqual(
+            database.rows("SELECT short_name, python_line, count(*) FROM kernels GROUP BY 1, 2 ORDER BY 3, 1"),
+            [("captured", line["again"], 2), ("captured", line["captured"], 3), ("added", line["added"], 5)],
+        )  # fmt: skip
+        self.assertEqual(database.rows("SELECT python_line FROM memcpys"), [(line["copied"],)])
+        self.assertEqual(
+            database.one("SELECT count(*) FROM api_calls WHERE name = 'cudaGraphLaunch'"
+                         f" AND python_line = '{line['launched']}'"), 2)  # fmt: skip
+        self.assertLessEqual({line["copied"]}, {row[0] for row in database.rows(
+            "SELECT python_line FROM gpu_gaps")})  # fmt: skip
+        # Each stack_id leads to its functions.
+        self.assertEqual(
+            database.one("SELECT count(*) FROM kernels AS k WHERE NOT EXISTS (SELECT 1 FROM call_stacks AS s"
+                         " WHERE s.stack = k.stack_id AND s.process_id = k.process_id)"), 0)  # fmt: skip
+        nodes = database.rows("SELECT name, count, python_line FROM graph_nodes ORDER BY name")
+        self.assertEqual(nodes, [("added", 5, line["added"]), ("captured", 5, line["again"])])
+        self.assertAlmostEqual(database.one("SELECT sum(graph_share) FROM graph_nodes"), 1)
+        printed = subprocess.run([GPUPROF, "query", self.output, "graphs", "--csv"], text=True,
+                                 capture_output=True, check=True, timeout=120).stdout  # fmt: skip
+        self.assertIn(',"' + line["added"] + '"', printed)
+        # A file that is not finished says the same.
+        database.close()
+        with sqlite3.connect(self.output) as connection:
+            connection.execute("DROP VIEW graph_nodes")
+        connection.close()
+        again = subprocess.run([GPUPROF, "query", self.output, "graphs", "--csv"], text=True,
+                               capture_output=True, check=True, timeout=120).stdout  # fmt: skip
+        self.assertEqual(printed, again)
+        printed = subprocess.run([GPUPROF, "lines", self.output, "--json"], capture_output=True,
+                                 check=True, timeout=120)  # fmt: skip
+        [table] = json.loads(printed.stdout)["tables"]
+        self.assertEqual(
+            {f"{row['file']}:{row['line']}": row["kernels"] for row in table["rows"] if row["kernels"]},
+            {line["captured"]: 3, line["again"]: 2, line["added"]: 5},
+        )  # fmt: skip
+
     def test_both_kinds_of_stacks(self):
         self.record(
             """\
@@ -278,6 +346,37 @@ class LaunchStacks(FakeTest):
         self.assertEqual(
             lines[:2], [("cudaMalloc", first, 1, 1), ("cudaLaunchKernel", first + 1, 0, 1)]
         )
+
+
+class NativeStacks(FakeTest):
+    @unittest.skipUnless(shutil.which("addr2line") or shutil.which("llvm-addr2line"), "no addr2line")
+    def test_lines_of_cpp(self):
+        self.profile("hello", "20", options=["--native-stacks"], check=0)
+        source = pathlib.Path(__file__).resolve().parents[1] / "fake_cupti/programs/hello.cpp"
+        place = {text.split("(")[0].strip(): i
+                 for i, text in enumerate(source.read_text().split("\n"), 1) if "  fake_" in text}  # fmt: skip
+        printed = subprocess.run([GPUPROF, "lines", self.output, "--json"], capture_output=True,
+                                 check=True, timeout=120)  # fmt: skip
+        [table] = json.loads(printed.stdout)["tables"]
+        lines = {row["line"]: row for row in table["rows"] if (row["file"] or "").endswith("/hello.cpp")}
+        self.assertEqual(lines[place["fake_launch"]]["kernels"], 20)
+        self.assertEqual(lines[place["fake_driver_launch"]]["kernels"], 20)
+        self.assertEqual(lines[place["fake_graph_launch"]]["kernels"], 3)
+        self.assertEqual(lines[place["fake_copy"]]["copies"], 20)
+        self.assertEqual({row["function"] for row in lines.values()}, {"main"})
+        database = self.database()
+        # Twenty launches have one stack, without the profiler's own code.
+        self.assertLess(database.one("SELECT count(DISTINCT stack) FROM CALL_STACK"), 15)
+        self.assertEqual(database.one("SELECT count(*) FROM call_stacks WHERE module LIKE '%libgpuprof%'"
+                                      " OR module LIKE '%libcupti%'"), 0)  # fmt: skip
+        self.assertIn("fake_launch", {row[0] for row in database.rows(
+            "SELECT function FROM call_stacks WHERE position <= 1")})  # fmt: skip
+
+    def test_threads_and_a_program_that_is_killed(self):
+        self.profile("threads", "4", "500", options=["--native-stacks"], check=0)
+        database = self.database()
+        self.assertEqual(database.one("SELECT count(*) FROM kernels WHERE stack_id IS NOT NULL"), 2000)
+        self.assertLess(database.one("SELECT count(DISTINCT stack) FROM CALL_STACK"), 30)
 
 
 @unittest.skipUnless((BUILD / "tests" / "fake" / "lying_python").exists(), "it is not built")

@@ -1,6 +1,7 @@
 """gpuprof lines: the time of each line of Python, compared with SQL; and forged stacks."""
 
 import collections
+import gzip
 import itertools
 import json
 import os
@@ -151,6 +152,34 @@ class Lines(unittest.TestCase):
         self.assertEqual(self.lines().stdout,
                          "No call has a line of Python. gpuprof --stacks=launches records them.\n")  # fmt: skip
 
+    def test_exports_have_the_stacks(self):
+        chosen = self.give_stacks()
+        expected = collections.Counter()
+        for correlation, name, time in self.sql("SELECT correlation_id, name, duration FROM kernels"):
+            stack = chosen.get(correlation)
+            if stack is not None:
+                frames = [FRAMES[f] for f in reversed(STACKS[stack][0])]
+                words = [f"{file.split('/')[-1]}:{line} {name}" for file, name, line in frames]
+                expected[";".join(["GPU 0", *words, name])] += time
+        folded = self.path.with_suffix(".folded")
+        subprocess.run([GPUPROF, "export", "-q", "-o", folded, self.path], check=True, timeout=120)
+        found = {}
+        for line in folded.read_text().splitlines():
+            stack, _, time = line.rpartition(" ")
+            found[stack] = int(time)
+        for stack, time in expected.items():
+            self.assertEqual(found[stack], time)
+        self.assertGreater(len(expected), 10)
+        speedscope = self.path.with_suffix(".speedscope.json")
+        subprocess.run([GPUPROF, "export", "-q", "-o", speedscope, self.path], check=True, timeout=120)
+        frames = json.loads(speedscope.read_text())["shared"]["frames"]
+        self.assertIn({"name": "Linear.forward", "file": PACKAGE, "line": 40}, frames)
+        self.assertEqual(sum(time for time in found.values()),
+                         sum(sum(p["weights"]) for p in json.loads(speedscope.read_text())["profiles"]))  # fmt: skip
+        pprof = self.path.with_suffix(".pb.gz")
+        subprocess.run([GPUPROF, "export", "-q", "-o", pprof, self.path], check=True, timeout=120)
+        self.assertIn(PACKAGE.encode(), gzip.decompress(pprof.read_bytes()))
+
     @asan
     def test_forged(self):
         self.give_stacks()
@@ -166,6 +195,8 @@ class Lines(unittest.TestCase):
             "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = -9223372036854775807, end = 9223372036854775807",
             "UPDATE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL SET end = 9223372036854775807",
             "UPDATE GPU_GAP SET start = -9223372036854775807, stop = 9223372036854775807",
+            "CREATE TABLE NATIVE_LINE(processId, frame, file, line, function); INSERT INTO NATIVE_LINE"
+            " SELECT processId, frame, char(27) || x'00ff', -9e18, 7 FROM STACK_FRAME",
             "DROP TABLE STACK_FRAME",
             "DROP TABLE CALL_STACK; CREATE TABLE CALL_STACK(stack)",
         )):  # fmt: skip

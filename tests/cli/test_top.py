@@ -30,6 +30,59 @@ class Top(unittest.TestCase):
         return subprocess.run([GPUPROF, "top", *map(str, words)], capture_output=True, text=True,
                               timeout=300, check=False)  # fmt: skip
 
+    def hang(self, *operations):
+        """A file whose two ranks wait in these operations; `operations`: rank, function, sequence, count."""
+        path = self.folder / "hang.sqlite"
+        shutil.copy(self.profile, path)
+        with sqlite3.connect(path) as database:
+            [[kernel, last]] = database.execute(
+                "SELECT max(correlationId), max(end) FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")  # fmt: skip
+            database.execute(
+                "CREATE TABLE NCCL_OPERATION(_id_ INTEGER PRIMARY KEY, processId, threadId, communicator,"
+                " rank, ranks, function, sequence, count, time, correlationId, graphNode)")  # fmt: skip
+            text = {}
+            for function in ("AllReduce", "AllGather"):
+                text[function] = database.execute(
+                    "INSERT INTO StringTable(value) VALUES(?)", (function,)).lastrowid  # fmt: skip
+            for place, (rank, function, sequence, count) in enumerate(operations):
+                database.execute(
+                    "INSERT INTO NCCL_OPERATION(processId, threadId, communicator, rank, ranks, function,"
+                    " sequence, count, time, correlationId) VALUES(?, ?, 7, ?, 2, ?, ?, ?, ?, ?)",
+                    (100 + rank, 200 + rank, rank, text[function], sequence, count, last,
+                     10**6 + place if sequence > 3 else kernel))  # fmt: skip
+            for rank in (0, 1):
+                database.execute("INSERT INTO CALL_STACK(correlationId, stack, processId) VALUES(0, 5, ?)",
+                                 (100 + rank,))  # fmt: skip
+                for position, (file, line) in enumerate((
+                    ("/usr/lib/python3.12/site-packages/torch/distributed.py", 9),
+                    ("/home/me/train.py", 12 + rank),
+                )):  # fmt: skip
+                    database.execute(
+                        "INSERT INTO STACK_FRAME(frame, module, function, line, processId) VALUES(?, ?, 'f', ?, ?)",
+                        (position, file, line, 100 + rank))  # fmt: skip
+                    database.execute(
+                        "INSERT INTO STACK_ENTRY(stack, position, frame, processId) VALUES(5, ?, ?, ?)",
+                        (position, position, 100 + rank))  # fmt: skip
+            database.execute("DELETE FROM CLOCK")
+            database.execute("INSERT INTO CLOCK(processId, moment, realtime, cupti) VALUES(1, 'last', 5, ?)",
+                             (last,))  # fmt: skip
+            database.execute("UPDATE RUN SET value = 41000000005 WHERE key = 't1_realtime_ns'")
+        database.close()
+        return " ".join(self.run_top(path).stdout.split())
+
+    def test_operations_that_do_not_end(self):
+        entered = "has not ended for 41 s. Entered by rank 0 (process 100, train.py:12 f)"
+        skipped = self.hang((0, "AllReduce", 3, 8), (1, "AllReduce", 3, 8), (0, "AllReduce", 4, 8))
+        self.assertIn(f"AllReduce 4 of 2 ranks {entered}. Rank 1 (process 101, train.py:13 f) has not:"
+                      " its last is AllReduce 3.", skipped)  # fmt: skip
+        count = self.hang((0, "AllReduce", 4, 8), (1, "AllReduce", 4, 9))
+        self.assertIn("entered it with 9 elements, not 8.", count)
+        other = self.hang((0, "AllReduce", 4, 8), (1, "AllGather", 4, 8))
+        self.assertIn("Rank 1 (process 101, train.py:13 f) has not: its last is AllGather 4.", other)
+        alone = self.hang((0, "AllReduce", 4, 8))
+        self.assertIn(f"{entered}. One rank is not in this file.", alone)
+        self.assertNotIn("has not ended", self.hang((0, "AllReduce", 3, 8), (1, "AllReduce", 3, 8)))
+
     def test_finished_run(self):
         ran = self.run_top(self.profile, "--rows", 3)
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))

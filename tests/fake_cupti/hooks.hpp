@@ -87,8 +87,8 @@ struct Hooks {
   void (*state_error)();
   // The client itself has recorded something of this kind.
   void (*recorded_by_client)(std::uint32_t kind);
-  // A node of a graph was created, or, with an original, cloned.
-  void (*graph_node)(std::uint64_t node, std::uint64_t original);
+  // A node of a graph was created, or, with an original, cloned, or `updated` from it.
+  void (*graph_node)(std::uint64_t node, std::uint64_t original, bool updated);
 };
 
 // The stand-in driver's; null hooks take CUPTI out again. false: another CUPTI is there already.

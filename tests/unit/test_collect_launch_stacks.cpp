@@ -128,6 +128,23 @@ TEST_CASE_METHOD(StackEntriesTest, "a text that is longer than any name is left 
   CHECK(rows().frames == std::vector<std::string>{":12 f"});
 }
 
+TEST_CASE_METHOD(StackEntriesTest, "a native frame has a module and an offset") {
+  used = 0;
+  add_text("/usr/bin/program");
+  add(NativeFrameEntry{Entry::native_frame, 0, 9, 0x1234, 0, 0});
+  add(NativeFrameEntry{Entry::native_frame, 0, 10, 0x5678, no_bytes, 0});
+  std::vector<std::string> found;
+  struct Take {
+    std::vector<std::string>& found;
+    void operator()(const schema::StackFrame::Row& row) const {
+      found.push_back(std::string(row.module) + "+" + std::to_string(row.offset.value_or(0)));
+    }
+    void operator()(const auto&) const {}
+  };
+  MadeRecords(arena, slot).for_each(0, used, Take{found});
+  CHECK(found == std::vector<std::string>{"/usr/bin/program+4660", "+22136"});
+}
+
 TEST_CASE("numbers of hashes are the same each time, until the table is full") {
   HashNumbers<256> numbers;
   const std::uint32_t number = numbers.number_of(5);

@@ -11,6 +11,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/read/cost.hpp"
+#include "libprof/report/stalled_operations.hpp"
 
 namespace gpuprof::app {
 
@@ -69,6 +70,18 @@ void print_cost(record::Recorder& recorder, Log& log) {
   if (cost.known()) log.say("cost: " + reading::text_of(cost));
 }
 
+// What the program waited for when it was ended.
+void print_stalled(record::Recorder& recorder, Log& log) {
+  try {
+    for (store::Loader* loader : recorder.loaders()) {
+      report::StalledOperations operations;
+      for (const std::string& text : operations.read(loader->database())) log.say(text);
+    }
+  } catch (const Error&) {
+    return;  // interrupted
+  }
+}
+
 // How times were taken, if that was asked for; ends with ", ".
 std::string hw_trace(record::Recorder& recorder) {
   for (store::Loader* loader : recorder.loaders()) {
@@ -119,6 +132,7 @@ void print_outcome(record::Recorder& recorder, Log& log, bool with_cost) {
     return log.say(files + ": 0 records: no process used CUDA" + losses.substr(nothing.size()));
   }
   if (with_cost) print_cost(recorder, log);
+  print_stalled(recorder, log);
   const std::string older =
       totals.let_go > 0 ? ", " + std::to_string(totals.let_go) + " older ones let go, " : ", ";
   log.say(files + ": " + std::to_string(totals.records - std::min(totals.records, totals.let_go)) +

@@ -302,6 +302,14 @@ std::vector<Option> collect_options() {
            "time. Both may be given.",
        .is = ours,
        .set = set_stacks},
+      {.name = "native-stacks",
+       .help = "--stacks=launches with native functions too, so also for programs without Python; "
+               "files and lines where the program was built with -g\n"
+               "gpuprof lines FILE shows their time.",
+       .is = ours,
+       .set = flag([](Options& options) {
+         options.trace.launch_stacks = options.trace.native_stacks = true;
+       })},
       {.name = "host-samples",
        .optional = "RATE",
        .is_placeholder = true,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libprof/base/padded_text.hpp"
+#include "libprof/base/word_hash.hpp"
 #include "libprof/collect/extra/call_stacks.hpp"
 #include "libprof/collect/made_records.hpp"
 #include "libprof/wire/row_sender.hpp"
@@ -44,7 +45,10 @@ std::vector<wire::WireTable> LaunchStacks::tables() {
   return all;
 }
 
-std::string LaunchStacks::begin() {
+std::string LaunchStacks::begin(bool native) {
+  if (!native) native_.reset();
+  if (native && !native_) native_ = std::make_unique<NativeFrames>();
+  if (native_) native_->clear();
   stacks_.clear();
   frames_.clear();
   lost_.store(0);
@@ -63,16 +67,23 @@ std::string LaunchStacks::take_warning() {
 
 PythonStack LaunchStacks::functions_of(const ThreadSlots::Thread& thread) {
   using Reading = PythonStack::Reading;
-  return {python_, 0, 0, thread.is_first ? Reading::direct : Reading::frames_by_kernel};
+  const bool stays = thread.is_first || python_.holds_lock();
+  return {python_, 0, 0, stays ? Reading::direct : Reading::frames_by_kernel};
 }
 
-void LaunchStacks::note(ThreadSlots::Thread& thread, std::uint32_t correlation_id) {
+void LaunchStacks::note(ThreadSlots::Thread& thread, std::uint32_t correlation_id,
+                        const void* frame) {
   if (thread.left_out) return;
-  if (std::exchange(thread.stack_of, correlation_id) == correlation_id || !python_.found()) return;
-  const std::uint64_t hash = functions_of(thread).hash();
+  if (std::exchange(thread.stack_of, correlation_id) == correlation_id) return;
+  NativeStack native;
+  std::uint64_t hash = python_.found() ? functions_of(thread).hash() : 0;
+  if (native_) {
+    native_->walk(frame, python_.code(), thread.stack_end, native);
+    for (std::size_t i = 0; i < native.count; ++i) hash = word_hash(hash, native.addresses[i]);
+  }
   if (hash == 0) return;
   const std::uint32_t stack = stacks_.number_of(hash);
-  if (stack == 0 || !(stacks_.is_taken(stack) || describe(thread, stack))) {
+  if (stack == 0 || !(stacks_.is_taken(stack) || describe(thread, stack, native))) {
     lost_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
@@ -95,15 +106,20 @@ void LaunchStacks::write(ThreadSlots::Thread& thread, const T& entry) {
   thread.written(sizeof entry);
 }
 
-bool LaunchStacks::describe(ThreadSlots::Thread& thread, std::uint32_t stack) {
+bool LaunchStacks::describe(ThreadSlots::Thread& thread, std::uint32_t stack,
+                            const NativeStack& native) {
   if (!stacks_.take(stack)) return true;
   struct {
     StackEntry head;
-    std::array<std::uint32_t, PythonStack::most_frames> frames;
+    std::array<std::uint32_t, NativeStack::most_frames + PythonStack::most_frames> frames;
   } entry{{Entry::stack, 0, stack}, {}};
+  std::uint32_t number = 1;
+  for (std::size_t i = 0; number != 0 && i < native.count; ++i) {
+    number = native_number(thread, native.addresses[i]);
+    if (number != of_profiler) entry.frames[entry.head.count++] = number;
+  }
   PythonStack functions = functions_of(thread);
   PythonFrame frame;
-  std::uint32_t number = 1;
   while (number != 0 && entry.head.count < entry.frames.size() && functions.next(frame)) {
     number = frame_number(thread, frame);
     entry.frames[entry.head.count++] = number;
@@ -126,6 +142,35 @@ std::uint32_t LaunchStacks::frame_number(ThreadSlots::Thread& thread, const Pyth
     return 0;
   }
   return first_frame + number;
+}
+
+std::uint32_t LaunchStacks::native_number(ThreadSlots::Thread& thread, std::uint64_t address) {
+  // The call is before the address.
+  const NativePlace place = place_of(address - 1);
+  if (is_of_profiler(unpadded(place.module))) return of_profiler;
+  const std::uint32_t number = frames_.number_of(word_hash(word_hash(0, address), place.offset));
+  if (number == 0) return 0;
+  if (frames_.take(number) && !write_native(thread, first_frame + number, place)) {
+    frames_.give_back(number);
+    return 0;
+  }
+  return first_frame + number;
+}
+
+bool LaunchStacks::write_native(ThreadSlots::Thread& thread, std::uint32_t number,
+                                const NativePlace& place) {
+  const std::string_view module = unpadded(place.module);
+  NativeFrameEntry entry{Entry::native_frame, 0, number, place.offset, no_bytes, 0};
+  const std::size_t of_text = module.empty() ? 0 : size_of_bytes_entry(module.size());
+  if (!slots_.make_room(thread, of_text + sizeof entry)) return false;
+  EntryWriter writer(thread.end());
+  if (!module.empty()) {
+    entry.module = thread.used;
+    writer.add_text(module);
+  }
+  writer.add(&entry, sizeof entry);
+  thread.written(writer.size());
+  return true;
 }
 
 bool LaunchStacks::write_frame(ThreadSlots::Thread& thread, std::uint32_t number,

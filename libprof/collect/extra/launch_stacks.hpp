@@ -1,5 +1,5 @@
 // --stacks=launches: the functions of Python that each CUDA call came from, and the calls that made
-// the nodes of CUDA graphs.
+// the nodes of CUDA graphs. --native-stacks: native functions too, the innermost.
 //
 // The calling thread computes a number from the addresses of its functions and the places in them,
 // which takes a few ns for each (python_frames.hpp). Only a stack that no thread had before is read
@@ -10,11 +10,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "libprof/collect/extra/hash_numbers.hpp"
+#include "libprof/collect/extra/native_frames.hpp"
 #include "libprof/collect/extra/python_frames.hpp"
 #include "libprof/collect/thread_slots.hpp"
 #include "libprof/wire/messages.hpp"
@@ -28,11 +30,12 @@ class LaunchStacks {
   static std::vector<wire::WireTable> tables();
 
   // Starts a new trace; nobody may call note() meanwhile. Returns a message for the user, or empty.
-  std::string begin();
+  std::string begin(bool native);
 
   // On the calling thread, which is `thread`, as the call begins. Of calls within one another that
-  // have the same correlation id, the outermost counts.
-  void note(ThreadSlots::Thread& thread, std::uint32_t correlation_id);
+  // have the same correlation id, the outermost counts. `frame`: __builtin_frame_address(0) of the
+  // caller.
+  void note(ThreadSlots::Thread& thread, std::uint32_t correlation_id, const void* frame);
 
   // A node of a CUDA graph was made, of the last call that the thread has begun. `source`: it is a
   // clone of this one; 0: of none. On the calling thread.
@@ -47,6 +50,7 @@ class LaunchStacks {
  private:
   // Frames of CallStacks have the numbers before this one.
   static constexpr std::uint32_t first_frame = 1 << 20;
+  static constexpr std::uint32_t of_profiler = 1;  // instead of the number of a frame
   static constexpr std::size_t most = 1 << 15;
 
   // Counts what has no room.
@@ -54,13 +58,17 @@ class LaunchStacks {
   void write(ThreadSlots::Thread& thread, const T& entry);
   PythonStack functions_of(const ThreadSlots::Thread& thread);
   // false: there is no room for it.
-  bool describe(ThreadSlots::Thread& thread, std::uint32_t stack);
+  bool describe(ThreadSlots::Thread& thread, std::uint32_t stack, const NativeStack& native);
+  // The number of the frame; 0: there is no room for it.
+  std::uint32_t native_number(ThreadSlots::Thread& thread, std::uint64_t address);
+  bool write_native(ThreadSlots::Thread& thread, std::uint32_t number, const NativePlace& place);
   // The number of the frame; 0: there is no room for it.
   std::uint32_t frame_number(ThreadSlots::Thread& thread, const PythonFrame& frame);
   bool write_frame(ThreadSlots::Thread& thread, std::uint32_t number, const PythonFrame& frame);
 
   ThreadSlots& slots_;
   PythonInterpreter python_;
+  std::unique_ptr<NativeFrames> native_;  // null: not wanted
   HashNumbers<most> stacks_, frames_;
   std::atomic<std::uint64_t> lost_{0};
   bool warned_ = false;  // our own thread's

@@ -96,6 +96,8 @@ std::string PythonInterpreter::find() {
 std::string PythonInterpreter::look() {
   thread_state_ = symbol<ThreadState*>("PyGILState_GetThisThreadState");
   if (!thread_state_) return {};
+  current_state_ = symbol<ThreadState*>("_PyThreadState_UncheckedGet");
+  if (!current_state_) current_state_ = symbol<ThreadState*>("PyThreadState_GetUnchecked");
   const auto* version = symbol<const unsigned long*>("Py_Version");
   if (!version) return "Python is older than 3.11";
   version_ = version_text(*version);

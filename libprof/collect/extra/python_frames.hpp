@@ -35,6 +35,10 @@ class PythonInterpreter {
   // interpreter.
   std::string find();
   bool found() const { return thread_state_ != nullptr; }
+  // Whether the calling thread holds the interpreter's lock, without which nobody finalizes it.
+  bool holds_lock() const {
+    return current_state_ && found() && current_state_() == thread_state_();
+  }
   // The address range of the interpreter's code, or of the program it is linked into. Empty: there
   // is none.
   struct Code {
@@ -71,7 +75,8 @@ class PythonInterpreter {
   std::string look();
   std::string learn_layout(unsigned long version);
 
-  ThreadState* thread_state_ = nullptr;
+  ThreadState* thread_state_ = nullptr;   // the thread's
+  ThreadState* current_state_ = nullptr;  // the same where it holds the lock; null: cannot be asked
   Question *is_ending_ = nullptr, *is_initialized_ = nullptr;
   python::PythonTypes types_;
   python::PythonLayout layout_{};
@@ -98,7 +103,7 @@ class PythonStack {
 
   // What is read through the kernel: the thread's state and its frames; only the frames, since a
   // state that is freed stays mapped as a rule; or neither, on the process's first thread, which is
-  // the one that finalizes an interpreter.
+  // the one that finalizes an interpreter, and on a thread that holds its lock.
   enum class Reading { by_kernel, frames_by_kernel, direct };
 
   // The thread's own stack is known to be mapped from `begin` to `end`.

@@ -152,6 +152,7 @@ class GpuSource : public ActivitySource {
     row_.correlation = integer(5);
     row_.process = integer(6);
     row_.name = name(integer(7));
+    row_.node = integer(9 + static_cast<int>(schema::launch_columns.size()));
     row_.path = row_.correlation ? lookups_.path(row_.correlation) : std::string_view();
     if (!work_.bytes.empty()) row_.bytes = known(8);
     if (work_.is_kernel()) {
@@ -179,6 +180,7 @@ class GpuSource : public ActivitySource {
     for (const std::string_view column : schema::launch_columns) {
       columns.push_back(schema::has_column(*kind.table, column) ? column : "");
     }
+    columns.push_back(schema::has_column(*kind.table, "graphNodeId") ? "graphNodeId" : "");
     return columns;
   }
   std::string_view name(std::int64_t id) {

@@ -30,6 +30,7 @@ struct Activity {
   std::int64_t process = 0, thread = 0;              // thread: for calls and ranges
   std::int64_t device = 0, context = 0, stream = 0;  // for GPU work
   std::int64_t correlation = 0;                      // 0: none
+  std::int64_t node = 0;                             // of a CUDA graph, for GPU work; 0: none
   bool launches = false;                             // for calls: GPU work has its correlation id
   std::optional<std::int64_t> bytes;
   struct Shape {

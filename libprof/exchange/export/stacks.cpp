@@ -1,4 +1,5 @@
-// Time of GPU work by device, stream and NVTX ranges: folded stacks, speedscope and pprof.
+// Time of GPU work by device, stream, and the functions that asked for it or NVTX ranges: folded
+// stacks, speedscope and pprof.
 #include <zlib.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/utf8.hpp"
+#include "libprof/exchange/export/code_stacks.hpp"
 #include "libprof/exchange/export/format.hpp"
 #include "libprof/exchange/export/protobuf.hpp"
 
@@ -18,27 +20,30 @@ namespace {
 
 constexpr std::string_view between_ranges = " / ";
 
-// From the outermost range to the work itself.
-std::vector<std::string> frames_of(std::string_view path, std::string_view name) {
-  std::vector<std::string> frames;
+// From the outermost range to the innermost.
+std::vector<StackFrame> ranges_of(std::string_view path) {
+  std::vector<StackFrame> frames;
   while (!path.empty()) {
     const std::size_t end = path.find(between_ranges);
-    frames.emplace_back(path.substr(0, end));
+    frames.push_back({std::string(path.substr(0, end))});
     path = end == std::string_view::npos ? "" : path.substr(end + between_ranges.size());
   }
-  frames.emplace_back(name);
   return frames;
 }
 
-// Sums by stream and stack. Memory: the distinct stacks.
+// Sums by stream and stack: the functions that asked for work, or without these NVTX ranges.
+// Memory: the distinct stacks, and CodeStacks.
 class StackWriter : public FormatWriter {
  public:
-  StackWriter(TextFile& file, reading::Profile& profile) : file_(file), profile_(profile) {}
+  StackWriter(TextFile& file, reading::Profile& profile)
+      : file_(file), profile_(profile), code_(profile) {}
 
   void add(const Activity& activity) override {
     if (activity.group != Activity::Group::gpu) return;
-    Sum& sum = sums_[{activity.device, activity.process, activity.context, activity.stream}]
-                    [{std::string(activity.path), std::string(activity.name)}];
+    const std::uint32_t code =
+        code_.stack_of(activity.process, activity.node, activity.correlation);
+    Sum& sum = sums_[{activity.device, activity.process, activity.context, activity.stream}][{
+        code, code == 0 ? std::string(activity.path) : std::string(), std::string(activity.name)}];
     sum.time = saturating_add(sum.time, activity.duration());
     ++sum.count;
   }
@@ -48,7 +53,21 @@ class StackWriter : public FormatWriter {
   struct Sum {
     std::int64_t time = 0, count = 0;
   };
-  using Stacks = std::map<std::pair<std::string, std::string>, Sum>;
+  struct Stack {
+    std::uint32_t code = 0;  // of CodeStacks; 0: none
+    std::string path, work;
+    auto operator<=>(const Stack&) const = default;
+  };
+  using Stacks = std::map<Stack, Sum>;
+
+  // Outermost first, and last the work itself.
+  std::vector<StackFrame> frames_of(const Stack& stack) const {
+    const auto code = code_.frames(stack.code);
+    std::vector<StackFrame> frames(code.begin(), code.end());
+    if (stack.code == 0) frames = ranges_of(stack.path);
+    frames.push_back({stack.work});
+    return frames;
+  }
 
   std::string device(const Stream& stream) { return "GPU " + std::to_string(stream[0]); }
   std::string stream_name(const Stream& stream) {
@@ -57,6 +76,7 @@ class StackWriter : public FormatWriter {
 
   TextFile& file_;
   reading::Profile& profile_;
+  const CodeStacks code_;
   std::map<Stream, Stacks> sums_;
 };
 
@@ -69,10 +89,12 @@ class FoldedWriter : public StackWriter {
     for (const auto& [stream, stacks] : sums_) {
       for (const auto& [stack, sum] : stacks) {
         std::string line = device(stream);
-        for (const std::string& frame : frames_of(stack.first, stack.second)) {
+        for (const StackFrame& frame : frames_of(stack)) {
           line += ';';
           const std::size_t begin = line.size();
-          append_printable(line, frame);
+          const bool placed = !frame.file.empty() && frame.line > 0;
+          append_printable(line, placed ? compute::line_words({frame.file, frame.name, frame.line})
+                                        : frame.name);
           std::replace(line.begin() + static_cast<std::ptrdiff_t>(begin), line.end(), ';', ':');
         }
         std::int64_t& total = lines[line];
@@ -88,21 +110,25 @@ class SpeedscopeWriter : public StackWriter {
   using StackWriter::StackWriter;
 
   void finish() override {
-    std::map<std::string, std::size_t> numbers;
-    std::vector<const std::string*> names;
-    const auto number = [&](const std::string& frame) {
-      const auto [place, is_new] = numbers.try_emplace(frame, names.size());
-      if (is_new) names.push_back(&place->first);
+    std::map<StackFrame, std::size_t> numbers;
+    std::vector<const StackFrame*> all;
+    const auto number = [&](const StackFrame& frame) {
+      const auto [place, is_new] = numbers.try_emplace(frame, all.size());
+      if (is_new) all.push_back(&place->first);
       return place->second;
     };
     for (const auto& [stream, stacks] : sums_) {
       for (const auto& [stack, sum] : stacks) {
-        for (const std::string& frame : frames_of(stack.first, stack.second)) number(frame);
+        for (const StackFrame& frame : frames_of(stack)) number(frame);
       }
     }
     file_ << beginning << "\"name\":\"GPU work\",\"activeProfileIndex\":0,\"shared\":{\"frames\":[";
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      file_ << (i ? "," : "") << "\n{\"name\":" << json_string(*names[i]) << "}";
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const StackFrame& frame = *all[i];
+      file_ << (i ? "," : "") << "\n{\"name\":" << json_string(frame.name);
+      if (!frame.file.empty()) file_ << ",\"file\":" << json_string(frame.file);
+      if (frame.line > 0) file_ << ",\"line\":" << frame.line;
+      file_ << "}";
     }
     file_ << "]},\"profiles\":[";
     bool first = true;
@@ -120,7 +146,7 @@ class SpeedscopeWriter : public StackWriter {
         file_ << (first_stack ? "[" : ",[");
         first_stack = false;
         bool outermost = true;
-        for (const std::string& frame : frames_of(stack.first, stack.second)) {
+        for (const StackFrame& frame : frames_of(stack)) {
           file_ << (outermost ? "" : ",") << number(frame);
           outermost = false;
         }
@@ -156,10 +182,10 @@ namespace label_field {
 constexpr std::uint32_t key = 1, text = 2;
 }
 namespace location_field {
-constexpr std::uint32_t id = 1, line = 4, line_function = 1;
+constexpr std::uint32_t id = 1, line = 4, line_function = 1, line_number = 2;
 }
 namespace function_field {
-constexpr std::uint32_t id = 1, name = 2, system_name = 3;
+constexpr std::uint32_t id = 1, name = 2, system_name = 3, file = 4;
 }
 }  // namespace pprof
 
@@ -188,7 +214,7 @@ class PprofWriter : public StackWriter {
       label("stream", stream_name(stream));
       if (stream[1]) label("process", profile_.names().process(stream[1]));
       for (const auto& [stack, sum] : stacks) {
-        std::vector<std::string> frames = frames_of(stack.first, stack.second);
+        std::vector<StackFrame> frames = frames_of(stack);
         Message sample;
         for (; !frames.empty(); frames.pop_back()) {  // innermost first
           sample.number(pprof::sample_field::location, location(frames.back()));
@@ -212,22 +238,33 @@ class PprofWriter : public StackWriter {
     if (is_new) profile_file_.text(pprof::string, valid_utf8(text));
     return place->second;
   }
-  // A location and a function with the same number.
-  std::int64_t location(const std::string& frame) {
+  std::int64_t function(const StackFrame& frame) {
+    const auto [place, is_new] = functions_.try_emplace(
+        {frame.name, frame.file}, static_cast<std::int64_t>(functions_.size()) + 1);
+    if (is_new) {
+      const std::int64_t name = string(frame.name);
+      profile_file_.message(pprof::function,
+                            Message()
+                                .number(pprof::function_field::id, place->second)
+                                .number(pprof::function_field::name, name)
+                                .number(pprof::function_field::system_name, name)
+                                .number(pprof::function_field::file, string(frame.file)));
+    }
+    return place->second;
+  }
+  std::int64_t location(const StackFrame& frame) {
     const auto [place, is_new] =
         locations_.try_emplace(frame, static_cast<std::int64_t>(locations_.size()) + 1);
     if (is_new) {
-      const std::int64_t name = string(frame);
-      profile_file_.message(pprof::function, Message()
-                                                 .number(pprof::function_field::id, place->second)
-                                                 .number(pprof::function_field::name, name)
-                                                 .number(pprof::function_field::system_name, name));
       profile_file_.message(
           pprof::location,
           Message()
               .number(pprof::location_field::id, place->second)
               .message(pprof::location_field::line,
-                       Message().number(pprof::location_field::line_function, place->second)));
+                       Message()
+                           .number(pprof::location_field::line_function, function(frame))
+                           .number(pprof::location_field::line_number,
+                                   std::max<std::int64_t>(frame.line, 0))));
     }
     return place->second;
   }
@@ -257,7 +294,9 @@ class PprofWriter : public StackWriter {
   }
 
   Message profile_file_;
-  std::map<std::string, std::int64_t> strings_, locations_;
+  std::map<std::string, std::int64_t> strings_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> functions_;  // by name and file
+  std::map<StackFrame, std::int64_t> locations_;
 };
 
 // "GPU 0;step;kernel 123" in every line.
@@ -289,7 +328,9 @@ extern const FileFormat folded_format{
     .ending = ".folded",
     .begins = "GPU ",
     .is_one = is_folded,
-    .help = "ns of GPU work by device and NVTX ranges, for flame graphs",
+    .help =
+        "ns of GPU work by device and stack (--stacks=launches), else NVTX ranges, for flame "
+        "graphs",
     .make = [](TextFile& file, reading::Profile& profile) -> std::unique_ptr<FormatWriter> {
       return std::make_unique<FoldedWriter>(file, profile);
     },
@@ -309,7 +350,7 @@ extern const FileFormat pprof_format{
     .name = "pprof",
     .ending = ".pb.gz",
     .begins = PprofWriter::beginning,
-    .help = "ns and number of GPU work by stream and NVTX ranges, for pprof",
+    .help = "ns and number of GPU work by stream, in the same way, for pprof",
     .make = [](TextFile& file, reading::Profile& profile) -> std::unique_ptr<FormatWriter> {
       return std::make_unique<PprofWriter>(file, profile);
     },

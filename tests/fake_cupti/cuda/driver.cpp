@@ -126,8 +126,11 @@ int device_count() {
 thread_local Context* current_context = nullptr;
 thread_local std::uint32_t current_device = 0;
 thread_local bool capturing = false;
-// Of the last capture: nodes and the names of their kernels.
-thread_local std::vector<std::pair<std::uint64_t, const char*>> captured;
+// Nodes and the names of their kernels: of the graph that was captured last, and of the one that
+// was instantiated last.
+using GraphNodes = std::vector<std::pair<std::uint64_t, const char*>>;
+thread_local GraphNodes captured, executable;
+thread_local std::uint32_t executable_graph = 0;
 
 // The thread's outermost runtime call, for the driver calls inside.
 thread_local fake::ApiCall* runtime_call = nullptr;
@@ -356,8 +359,8 @@ LaunchCalls calls_of(LaunchBy by) {
 std::uint64_t make_node(std::uint64_t original = 0) {
   const std::uint64_t node = ++driver().nodes + 0x1000;
   const auto* table = hooks();
-  if (table) table->graph_node(node, 0);
-  if (table && original) table->graph_node(node, original);
+  if (table) table->graph_node(node, 0, false);
+  if (table && original) table->graph_node(node, original, false);
   return node;
 }
 
@@ -676,21 +679,49 @@ void fake_capture_end() {
   driver().captures.fetch_sub(1);
 }
 
+void fake_graph_add(const char* kernel) {
+  RUNTIME_CALL(cudaGraphAddKernelNode, v10000);
+  captured.emplace_back(make_node(), names_of(kernel).second);
+}
+
+void fake_graph_nest() {
+  RUNTIME_CALL(cudaGraphAddChildGraphNode, v10000);
+  for (auto& [node, name] : captured) node = make_node(node);
+}
+
+void fake_graph_instantiate() {
+  if (ready() != success) return;
+  RUNTIME_CALL(cudaGraphInstantiate, v12000);
+  executable.clear();
+  for (const auto& [node, name] : captured) executable.emplace_back(make_node(node), name);
+  executable_graph = ++driver().graphs;
+}
+
+void fake_graph_update() {
+  RUNTIME_CALL(cudaGraphExecUpdate, v10020);
+  const auto* table = hooks();
+  for (std::size_t i = 0; i < std::min(executable.size(), captured.size()); ++i) {
+    executable[i].second = captured[i].second;
+    if (table) table->graph_node(executable[i].first, captured[i].first, true);
+  }
+}
+
 void fake_captured_launch(int times) {
+  fake_graph_instantiate();
+  fake_executable_launch(times);
+}
+
+void fake_executable_launch(int times) {
   if (ready() != success) return;
   current();
-  std::vector<std::pair<std::uint64_t, const char*>> clones;
-  {
-    RUNTIME_CALL(cudaGraphInstantiate, v12000);
-    for (const auto& [node, name] : captured) clones.emplace_back(make_node(node), name);
-  }
-  const std::uint32_t graph = ++driver().graphs;
   for (int i = 0; i < times; ++i) {
     const fake::Launch launch;
     Call outer(true, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch", nullptr,
                &launch);
     Call call(false, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch", nullptr, &launch);
-    for (const auto& [node, name] : clones) run_kernel(call, name, launch, graph, node);
+    for (const auto& [node, name] : executable) {
+      run_kernel(call, name, launch, executable_graph, node);
+    }
   }
 }
 

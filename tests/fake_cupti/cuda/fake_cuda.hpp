@@ -30,8 +30,16 @@ void fake_graph_launch(const char* kernel, int nodes);
 // cuStreamBeginCapture: from now on the thread's launches are calls and no work.
 void fake_capture_begin();
 void fake_capture_end();
-// Instantiates the graph that the thread captured last, which clones its nodes, and launches that
-// `times` times.
+// Of the graph that the thread captured last: adds a node; makes it the child of another graph,
+// which clones its nodes; instantiates it, which clones them too; updates what was instantiated
+// last with it.
+void fake_graph_add(const char* kernel);
+void fake_graph_nest();
+void fake_graph_instantiate();
+void fake_graph_update();
+// Launches what the thread instantiated last.
+void fake_executable_launch(int times);
+// Both.
 void fake_captured_launch(int times);
 void fake_copy(int kind, std::uint64_t bytes);  // cudaMemcpy; 1 = host to device
 void fake_set(std::uint64_t bytes);             // cudaMemset

@@ -211,7 +211,7 @@ void on_module_unloaded(void* context, std::uint32_t id) {
   forget_cubin(id);
 }
 
-void on_graph_node(std::uint64_t node, std::uint64_t original) {
+void on_graph_node(std::uint64_t node, std::uint64_t original, bool updated) {
   CUpti_GraphData graph{};
   graph.node = reinterpret_cast<CUgraphNode>(node);
   graph.originalNode = reinterpret_cast<CUgraphNode>(original);
@@ -219,7 +219,9 @@ void on_graph_node(std::uint64_t node, std::uint64_t original) {
   CUpti_ResourceData data{};
   data.resourceDescriptor = &graph;
   call_back(CUPTI_CB_DOMAIN_RESOURCE,
-            original ? CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED : CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+            updated    ? CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED
+            : original ? CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED
+                       : CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
             &data);
 }
 
