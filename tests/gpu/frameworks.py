@@ -65,12 +65,12 @@ def torch_training(c):
 
 @check
 def torch_profiler_inside(c):
-    """A second CUPTI client in the target: it continues, our data is complete, gpuprof prints one line."""
+    """A second CUPTI client in the target: it has its records, our data is complete, and nothing is said."""
     command = [python(c, "torch"), EXAMPLES / "train.py", "--steps", "3", "--profiler"]
     database = c.gpuprof(command)
     training_is_right(c, database, 3)
     lines = re.findall(r"^gpuprof: process \d+: .*", database.outcome.stderr, re.MULTILINE)
-    c.equal(len(lines), 1, f"lines of gpuprof about the second client {lines}")
+    c.equal(lines, [], "lines of gpuprof about the second client")
     c.seen["stderr"] = database.outcome.stderr.strip().splitlines()[:4]
 
 

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "libprof/collect/extra/hash_numbers.hpp"
@@ -134,14 +135,11 @@ TEST_CASE_METHOD(StackEntriesTest, "a native frame has a module and an offset") 
   add(NativeFrameEntry{Entry::native_frame, 0, 9, 0x1234, 0, 0});
   add(NativeFrameEntry{Entry::native_frame, 0, 10, 0x5678, no_bytes, 0});
   std::vector<std::string> found;
-  struct Take {
-    std::vector<std::string>& found;
-    void operator()(const schema::StackFrame::Row& row) const {
+  MadeRecords(arena, slot).for_each(0, used, [&](const auto& row) {
+    if constexpr (std::is_same_v<decltype(row), const schema::StackFrame::Row&>) {
       found.push_back(std::string(row.module) + "+" + std::to_string(row.offset.value_or(0)));
     }
-    void operator()(const auto&) const {}
-  };
-  MadeRecords(arena, slot).for_each(0, used, Take{found});
+  });
   CHECK(found == std::vector<std::string>{"/usr/bin/program+4660", "+22136"});
 }
 
