@@ -55,7 +55,7 @@ bool is_native_library(std::string_view file) {
   if (!file.starts_with('/')) return true;
   for (const std::string_view part :
        {"/usr/include/", "/usr/src/", "/include/c++/", "/cuda/include/", "-linux/include/",
-        "/site-packages/", "/dist-packages/"}) {
+        "/site-packages/", "/dist-packages/", ".cudafe1.stub.c"}) {
     if (file.find(part) != file.npos) return true;
   }
   return false;

@@ -34,7 +34,7 @@ bool is_of_python(std::string_view file);
 // while the program ran.
 bool is_library(std::string_view file);
 
-// The same for a source file of native code: a header of the system or of CUDA, or of a library
+// The same for a source file of native code: a header of the system or of CUDA, what nvcc makes, or of a library
 // whose debug information names files as they were in its own folder.
 bool is_native_library(std::string_view file);
 

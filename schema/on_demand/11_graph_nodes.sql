@@ -19,6 +19,8 @@ WITH work AS (
   FROM gpu_activities
   WHERE graph_node_id != 0
   GROUP BY 1, 2, 3
+), graphs AS (
+  SELECT process_id, graph_id, sum(total) AS total FROM work GROUP BY 1, 2
 ), made AS (
   SELECT w.*, (SELECT n.stack FROM NODE_STACK AS n
                WHERE n.processId = w.process_id AND n.node = w.graph_node_id
@@ -32,11 +34,10 @@ SELECT m.process_id AS process_id,
        m.name AS name,
        m.count AS count,
        m.total AS total,
-       m.total * 1.0 / nullif(sum(m.total) OVER (PARTITION BY m.process_id, m.graph_id), 0)
-         AS graph_share,
+       m.total * 1.0 / nullif(g.total, 0) AS graph_share,
        m.stack AS stack_id,
        (SELECT s.line FROM STACK_LINE AS s
         WHERE s.processId = m.process_id AND s.stack = m.stack) AS python_line
-FROM made AS m
+FROM made AS m JOIN graphs AS g ON g.process_id = m.process_id AND g.graph_id = m.graph_id
 UNION ALL
 {types};

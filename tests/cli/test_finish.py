@@ -16,7 +16,8 @@ from profile_tools import DERIVED
 
 GPUPROF = os.environ.get("GPUPROF")
 CAPTURES = pathlib.Path(__file__).parents[1] / "captures"
-COMPUTED = ("NVTX_RANGE", *DERIVED)
+# A small file has no ROW_GROUP.
+COMPUTED = ("NVTX_RANGE", *(table for table in DERIVED if table != "ROW_GROUP"))
 
 
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")

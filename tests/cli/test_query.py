@@ -107,7 +107,12 @@ class Query(unittest.TestCase):
                 self.assertEqual(table["table"], file.stem)
                 found = [[v for k, v in row.items() if not k.startswith("relative_")]
                          for row in table["rows"]]  # fmt: skip
-                self.assertEqual(found, [list(row) for row in self.rows(file.read_text())])
+                try:
+                    rows = [list(row) for row in self.rows(file.read_text())]
+                except sqlite3.OperationalError as error:  # a file without stacks lacks the view
+                    self.assertEqual(str(error), "no such table: graph_nodes")
+                    rows = []
+                self.assertEqual(found, rows)
 
     def test_a_view_or_table_by_name_and_sql_from_standard_input(self):
         by_name = self.ask("kernels", "--csv")

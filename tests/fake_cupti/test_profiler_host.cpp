@@ -168,7 +168,7 @@ TEST_CASE("stand-in: an older version refuses what it does not know") {
 
     PARAMS(CUpti_Profiler_Host_GetMetricProperties_Params, question);
     question.pHostObject = params.pHostObject;
-    question.pMetricName = "nvlrx__bytes";
+    question.pMetricName = "nvlrx__bytes.sum";
     const auto ask = CUPTI(cuptiProfilerHostGetMetricProperties);
     CHECK((ask(&question) == CUPTI_SUCCESS) == it.properties);
     question.structSize = properties_old;

@@ -62,7 +62,7 @@ class Examples(unittest.TestCase):
                     except sqlite3.OperationalError as error:
                         # `gpuprof query` completes files first: of an older gpuprof, or of runs
                         # without --stacks=launches.
-                        if str(error) != "no such table: GRAPH_NODE":
+                        if str(error) != "no such table: graph_nodes":
                             self.assertEqual(name, "count_lines", error)
                         self.assertRegex(str(error), "^no such (table|column)")
                 self.assertTrue(any(rows.values()), rows)

@@ -24,7 +24,10 @@ namespace {
 
 std::vector<std::string> columns_of(Database& database, const std::string& view) {
   std::vector<std::string> names;
-  for (const auto& column : database.columns(view)) names.push_back(column.name);
+  // Of stacks, SQLite alone reads the columns.
+  for (const auto& column : database.columns(view)) {
+    if (c_api::find_known(view)->find(column.name)) names.push_back(column.name);
+  }
   return names;
 }
 

@@ -51,6 +51,7 @@ class StackEntriesTest {
     const BytesEntry entry{Entry::bytes, 0, static_cast<std::uint32_t>(text.size()), 0};
     std::memcpy(arena.slot(slot) + used, &entry, sizeof entry);
     std::memcpy(arena.slot(slot) + used + sizeof entry, text.data(), text.size());
+    arena.slot(slot)[used + sizeof entry + text.size()] = std::byte{0};
     used += size_of_bytes_entry(text.size());
   }
 

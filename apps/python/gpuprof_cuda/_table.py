@@ -253,14 +253,26 @@ class Table(Rows):
         return self.head(rows)
 
     def _stream(self) -> Stream:
+        streams = self._streams(self._request)
+        if len(streams) > 1 and "columns" not in self._request:
+            names = [[name for name, _ in stream.names_and_types()] for stream in streams]
+            if any(each != names[0] for each in names):
+                # Files with stacks have more columns, for one: of several files, those that all have.
+                front = {name for name, *_ in self._files[0][1]}
+                common = [name for name in names[0]
+                          if name not in front and all(name in each for each in names)]  # fmt: skip
+                streams = self._streams({**self._request, "columns": common})
+        return join(streams)
+
+    def _streams(self, asked: dict[str, Any]) -> list[Stream]:
         streams = []
         for handle, front in self._files:
-            request = {**self._request, "front": front} if front else self._request
+            request = {**asked, "front": front} if front else asked
             try:
                 streams.append(handle.stream("table", json.dumps(request, default=operator.index)))
             except TypeError as error:
                 raise QuestionError(f"{self.name}: {error}") from None
-        return join(streams)
+        return streams
 
     def __len__(self) -> int:
         few = self._with(columns=[self._counted]) if self._counted else self
