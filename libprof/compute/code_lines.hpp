@@ -34,8 +34,8 @@ bool is_of_python(std::string_view file);
 // while the program ran.
 bool is_library(std::string_view file);
 
-// The same for a source file of native code: a header of the system or of CUDA, what nvcc makes, or of a library
-// whose debug information names files as they were in its own folder.
+// The same for a source file of native code: a header of the system or of CUDA, what nvcc makes, or
+// of a library whose debug information names files as they were in its own folder.
 bool is_native_library(std::string_view file);
 
 // Calls take(frame, line) for each native function with a line (NATIVE_LINE); a frame is known by

@@ -349,7 +349,9 @@ class LaunchStacks(FakeTest):
 
 
 class NativeStacks(FakeTest):
-    @unittest.skipUnless(shutil.which("addr2line") or shutil.which("llvm-addr2line"), "no addr2line")
+    @unittest.skipUnless(
+        shutil.which("addr2line") or shutil.which("llvm-addr2line"), "no addr2line"
+    )
     def test_lines_of_cpp(self):
         self.profile("hello", "20", options=["--native-stacks"], check=0)
         source = pathlib.Path(__file__).resolve().parents[1] / "fake_cupti/programs/hello.cpp"
@@ -358,7 +360,9 @@ class NativeStacks(FakeTest):
         printed = subprocess.run([GPUPROF, "lines", self.output, "--json"], capture_output=True,
                                  check=True, timeout=120)  # fmt: skip
         [table] = json.loads(printed.stdout)["tables"]
-        lines = {row["line"]: row for row in table["rows"] if (row["file"] or "").endswith("/hello.cpp")}
+        lines = {
+            row["line"]: row for row in table["rows"] if (row["file"] or "").endswith("/hello.cpp")
+        }
         self.assertEqual(lines[place["fake_launch"]]["kernels"], 20)
         self.assertEqual(lines[place["fake_driver_launch"]]["kernels"], 20)
         self.assertEqual(lines[place["fake_graph_launch"]]["kernels"], 3)
@@ -375,7 +379,9 @@ class NativeStacks(FakeTest):
     def test_threads_and_a_program_that_is_killed(self):
         self.profile("threads", "4", "500", options=["--native-stacks"], check=0)
         database = self.database()
-        self.assertEqual(database.one("SELECT count(*) FROM kernels WHERE stack_id IS NOT NULL"), 2000)
+        self.assertEqual(
+            database.one("SELECT count(*) FROM kernels WHERE stack_id IS NOT NULL"), 2000
+        )
         self.assertLess(database.one("SELECT count(DISTINCT stack) FROM CALL_STACK"), 30)
 
 

@@ -155,7 +155,9 @@ class Lines(unittest.TestCase):
     def test_exports_have_the_stacks(self):
         chosen = self.give_stacks()
         expected = collections.Counter()
-        for correlation, name, time in self.sql("SELECT correlation_id, name, duration FROM kernels"):
+        for correlation, name, time in self.sql(
+            "SELECT correlation_id, name, duration FROM kernels"
+        ):
             stack = chosen.get(correlation)
             if stack is not None:
                 frames = [FRAMES[f] for f in reversed(STACKS[stack][0])]
@@ -171,7 +173,9 @@ class Lines(unittest.TestCase):
             self.assertEqual(found[stack], time)
         self.assertGreater(len(expected), 10)
         speedscope = self.path.with_suffix(".speedscope.json")
-        subprocess.run([GPUPROF, "export", "-q", "-o", speedscope, self.path], check=True, timeout=120)
+        subprocess.run(
+            [GPUPROF, "export", "-q", "-o", speedscope, self.path], check=True, timeout=120
+        )
         frames = json.loads(speedscope.read_text())["shared"]["frames"]
         self.assertIn({"name": "Linear.forward", "file": PACKAGE, "line": 40}, frames)
         self.assertEqual(sum(time for time in found.values()),

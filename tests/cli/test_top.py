@@ -78,7 +78,9 @@ class Top(unittest.TestCase):
         count = self.hang((0, "AllReduce", 4, 8), (1, "AllReduce", 4, 9))
         self.assertIn("entered it with 9 elements, not 8.", count)
         other = self.hang((0, "AllReduce", 4, 8), (1, "AllGather", 4, 8))
-        self.assertIn("Rank 1 (process 101, train.py:13 f) has not: its last is AllGather 4.", other)
+        self.assertIn(
+            "Rank 1 (process 101, train.py:13 f) has not: its last is AllGather 4.", other
+        )
         alone = self.hang((0, "AllReduce", 4, 8))
         self.assertIn(f"{entered}. One rank is not in this file.", alone)
         self.assertNotIn("has not ended", self.hang((0, "AllReduce", 3, 8), (1, "AllReduce", 3, 8)))
