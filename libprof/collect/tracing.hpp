@@ -66,7 +66,7 @@ class Tracing {
   // For another client of CUPTI in the process: the kind is on as long as that one or we want it.
   // Any thread; takes no lock of those that are held while CUPTI flushes.
   CUptiResult share(int kind, bool on);
-  // CUPTI makes the kind's records for nobody but another client.
+  // CUPTI makes records of the kind only for another client.
   bool leaves_to_others(int kind) const { return calls_.by_callbacks(kind) || !wants(kind); }
   // From now on graph launches no longer switch the tracing mode.
   void process_ends() { ends_.store(true); }
