@@ -20,7 +20,8 @@
 namespace gpuprof::collect {
 
 struct NvtxDomain {
-  NvtxDomain(std::string_view name, std::uint32_t number) : name(name), number(number) {}
+  NvtxDomain(std::string_view its_name, std::uint32_t its_number)
+      : name(its_name), number(its_number) {}
 
   const std::string name;            // empty: the default domain
   const std::uint32_t number;        // MARKER_DATA.cuptiDomainId
