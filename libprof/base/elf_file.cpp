@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace gpuprof {
 namespace {
@@ -13,23 +14,21 @@ namespace {
 constexpr std::size_t longest_name = 4096;
 constexpr std::size_t block_symbols = 2048;
 
+// Negative: it cannot be opened, or is no regular file.
+Descriptor open_regular(const std::string& path) {
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  const bool regular = *file >= 0 && fstat(*file, &status) == 0 && S_ISREG(status.st_mode);
+  return regular ? std::move(file) : Descriptor(-1);
+}
+
 }  // namespace
 
-ReadFile::ReadFile(const std::string& path)
-    : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-  struct stat status {};
-  if (file_ < 0 || (fstat(file_, &status) == 0 && S_ISREG(status.st_mode))) return;
-  close(file_);
-  file_ = -1;
-}
-
-ReadFile::~ReadFile() {
-  if (file_ >= 0) close(file_);
-}
+ReadFile::ReadFile(const std::string& path) : file_(open_regular(path)) {}
 
 std::size_t ReadFile::read(std::uint64_t at, void* to, std::size_t bytes) const {
-  if (file_ < 0 || at > INT64_MAX) return 0;
-  const ssize_t got = pread(file_, to, bytes, static_cast<off_t>(at));
+  if (*file_ < 0 || at > INT64_MAX) return 0;
+  const ssize_t got = pread(*file_, to, bytes, static_cast<off_t>(at));
   return got < 0 ? 0 : static_cast<std::size_t>(got);
 }
 

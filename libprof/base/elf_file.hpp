@@ -13,15 +13,14 @@
 #include <type_traits>
 #include <vector>
 
+#include "libprof/base/descriptor.hpp"
+
 namespace gpuprof {
 
 // A regular file that is read.
 class ReadFile {
  public:
   explicit ReadFile(const std::string& path);
-  ReadFile(const ReadFile&) = delete;
-  ReadFile& operator=(const ReadFile&) = delete;
-  ~ReadFile();
 
   // Returns the number of bytes read.
   std::size_t read(std::uint64_t at, void* to, std::size_t bytes) const;
@@ -36,7 +35,7 @@ class ReadFile {
   }
 
  private:
-  int file_;
+  Descriptor file_;
 };
 
 class ElfFile {

@@ -390,6 +390,7 @@ void Collector::send_definitions() {
 // From the first call on, even in a program with its own libcupti. Libraries loaded later are found
 // by our thread.
 void Collector::receive_external_correlation() {
+  spare_cupti(cupti_.library);
   take_external_correlation(cupti_.cuptiActivityPushExternalCorrelationId,
                             cupti_.cuptiActivityPopExternalCorrelationId);
   look_for_second_clients();

@@ -26,6 +26,7 @@ constexpr std::uint32_t imports[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT};
 std::atomic<void (*)(const char*)> tell{nullptr};
 std::atomic<decltype(&::cuptiActivityPushExternalCorrelationId)> own_push{nullptr};
 std::atomic<decltype(&::cuptiActivityPopExternalCorrelationId)> own_pop{nullptr};
+std::atomic<ElfW(Addr)> own_cupti{~ElfW(Addr){0}};  // where it is loaded; 0 is a program's
 
 const char* library_of(const void* address) {
   Dl_info info{};
@@ -160,13 +161,21 @@ void look_through_new(unsigned long long seen) {
         // The count is the same for all libraries. The first call examines all of them, and so does
         // a later one if any was added: there is no telling which.
         if (library->dlpi_adds == *static_cast<unsigned long long*>(seen_before)) return 1;
-        if (may_be_client(library->dlpi_name ? library->dlpi_name : "")) look_through(*library);
+        const bool is_ours = library->dlpi_addr == own_cupti.load();
+        if (!is_ours && may_be_client(library->dlpi_name ? library->dlpi_name : "")) {
+          look_through(*library);
+        }
         return 0;
       },
       &seen);
 }
 
 }  // namespace
+
+void spare_cupti(void* library) {
+  link_map* map = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0) own_cupti.store(map->l_addr);
+}
 
 void take_external_correlation(decltype(&::cuptiActivityPushExternalCorrelationId) push,
                                decltype(&::cuptiActivityPopExternalCorrelationId) pop) {

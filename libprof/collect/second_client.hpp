@@ -17,6 +17,9 @@ namespace gpuprof::collect {
 // One thread at a time.
 void watch_for_second_clients(void (*told)(const char* library));
 
+// The CUPTI that the collector uses, as dlopen returned it: whatever its name is, it is no client.
+void spare_cupti(void* library);
+
 // Libraries and programs with their own libcupti push correlation ids into that one, which nobody
 // reads. From the next look-through on, their calls go to these functions of ours.
 void take_external_correlation(decltype(&::cuptiActivityPushExternalCorrelationId) push,

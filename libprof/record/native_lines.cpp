@@ -1,11 +1,8 @@
 #include "libprof/record/native_lines.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <span>
@@ -19,6 +16,7 @@
 #include "libprof/base/text.hpp"
 #include "libprof/compute/code_lines.hpp"
 #include "libprof/names/demangle.hpp"
+#include "libprof/record/launch/target.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "schema/stack_lines.hpp"
 
@@ -53,11 +51,11 @@ FramesOfModules read_native_frames(store::Database& database) {
 
 // The first in PATH of programs that understand the same words.
 std::string find_line_tool() {
-  const char* const path = std::getenv("PATH");
-  for (const std::string name : {"llvm-addr2line", "addr2line", "eu-addr2line"}) {
-    for (const std::string& folder : split(path ? path : "", ':')) {
-      const std::string program = folder + "/" + name;
-      if (folder.starts_with('/') && access(program.c_str(), X_OK) == 0) return program;
+  for (const char* name : {"llvm-addr2line", "addr2line", "eu-addr2line"}) {
+    try {
+      const std::string program = launch::look_up(name);
+      if (program.starts_with('/')) return program;
+    } catch (const Error&) {  // it is not there
     }
   }
   return {};

@@ -347,7 +347,7 @@ def calls_both_ways(c):
         raise Skipped("no C compiler")
     installed = c.options.gpuprof.parents[1] / "lib/gpuprof/libcupti.so.13"
     cupti = pathlib.Path(os.environ.get("GPUPROF_CUPTI", installed)).resolve()
-    library = c.folder / "libcupti_both_ways.so"
+    library = c.folder / "libbothways.so"
     built = run([compiler, "-shared", "-fPIC", ROOT / "tests/gpu/both_ways.c", "-o", library, cupti,
                  f"-Wl,-rpath,{cupti.parent},--disable-new-dtags", "-ldl"])  # fmt: skip
     c.equal((built.code, built.stderr), (0, ""), "building tests/gpu/both_ways.c")

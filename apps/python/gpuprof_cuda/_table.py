@@ -253,16 +253,17 @@ class Table(Rows):
         return self.head(rows)
 
     def _stream(self) -> Stream:
-        streams = self._streams(self._request)
-        if len(streams) > 1 and "columns" not in self._request:
-            names = [[name for name, _ in stream.names_and_types()] for stream in streams]
+        request = self._request
+        if len(self._files) > 1 and "columns" not in request:
+            without_rows = self._streams({**request, "limit": 0})
+            names = [[name for name, _ in stream.names_and_types()] for stream in without_rows]
             if any(each != names[0] for each in names):
                 # Files with stacks have more columns, for one: of several files, those that all have.
                 front = {name for name, *_ in self._files[0][1]}
                 common = [name for name in names[0]
                           if name not in front and all(name in each for each in names)]  # fmt: skip
-                streams = self._streams({**self._request, "columns": common})
-        return join(streams)
+                request = {**request, "columns": common}
+        return join(self._streams(request))
 
     def _streams(self, asked: dict[str, Any]) -> list[Stream]:
         streams = []

@@ -125,6 +125,8 @@ function renumber(before) {
   get('panel').querySelector('.links')?.remove();
 }
 
+let isUnshown = false;  // the recording grew while its first view was asked for
+
 // Shows a newer reading of the recording. A view that includes the end moves along with it.
 async function grow() {
   const before = state.run, run = state.run = await source.run();
@@ -134,7 +136,7 @@ async function grow() {
   if (run.records === 0) return;
   state.gapsOf = {from: 0, to: 0};
   fetchWhole().catch(complain);
-  if (before.records === 0) return begin();
+  if (before.records === 0 || isUnshown) return begin();
   const {view, marks} = state, all = view.from <= before.begin && view.to >= before.end, by = run.end - before.end;
   if (all) showAll();
   else if (view.to >= before.end) show(view.from + by, view.to + by);
@@ -144,10 +146,10 @@ async function grow() {
 }
 
 async function growing() {
-  while (source.grows) {
+  while (source.grows || isUnshown) {
     await new Promise(done => setTimeout(done, 500));
     try {
-      if ((await source.growth()).version !== source.version) await grow();
+      if (isUnshown || (await source.growth()).version !== source.version) await grow();
     } catch (error) {
       complain(error);
     }
@@ -156,7 +158,11 @@ async function growing() {
 
 // Called when there is something to show.
 async function begin() {
-  const {firstView} = await fetchStops();
+  const {firstView} = await fetchStops().catch(error => {
+    isUnshown = true;
+    throw error;
+  });
+  isUnshown = false;
   if (source.grows) showAll();
   else showAround(firstView.from, firstView.to, 0.01, 0);
   fetchWhole().catch(complain);
