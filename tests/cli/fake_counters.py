@@ -72,7 +72,6 @@ class Program(unittest.TestCase):
             "GPUPROF_CUPTI": str(CUPTI),
             "PYTHONPATH": os.pathsep.join([str(BUILD / "share/gpuprof/python"), str(FRAMES)]),
             "GPUPROF_LIBRARY": str(BUILD / "lib/gpuprof/libgpuprof.so"),
-            "PYTHONDONTWRITEBYTECODE": "1",
             **more,
         }
 
