@@ -124,6 +124,21 @@ class Page:
                 )
             time.sleep(0.02)
 
+    def settle(self):
+        """Waits until no request is under way and what the last one brought has been laid out and drawn.
+
+        What is at a place of the page, which a test then clicks, moves until that."""
+        until, calm = time.monotonic() + PATIENCE, 0
+        while calm < 2:
+            self.evaluate(
+                "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))"
+            )
+            begun = {event["requestId"] for _, event in self.happened("Network.requestWillBeSent")}
+            ended = self.happened("Network.loadingFinished", "Network.loadingFailed")
+            calm = 0 if begun - {event["requestId"] for _, event in ended} else calm + 1
+            if time.monotonic() > until:
+                raise AssertionError(f"requests are under way after {PATIENCE} s")
+
     def go(self, address):
         # Via another address, so that a change of only the hash also reloads the page.
         for place, there in (

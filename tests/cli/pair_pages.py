@@ -156,6 +156,7 @@ class Pairs:
                     page.wait(f"seen.view.from < {record['begin']} && seen.view.to > {record['end']}"
                               f" && seen.view.to - seen.view.from < {record['end'] - record['begin'] + 9000}")  # fmt: skip
                     # Rows have their new height, and the record its own piece.
+                    page.settle()
                     page.wait(LAID_OUT)
                     page.wait(
                         f"(tile => tile.to - tile.from < 3 * (seen.view.to - seen.view.from))(seen.tilesOf({track}).at(-1))"

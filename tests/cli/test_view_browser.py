@@ -265,6 +265,7 @@ class InBrowser(Kernels, Reports, Pairs, view_pages.Pages):
             # It is in a closed group. What is on top comes later, and takes height.
             page.wait("window.seen && document.querySelector('.links button')")
             page.wait("document.querySelectorAll('#verdict .side').length === 2")
+            page.settle()
             page.wait(LAID_OUT)
             item = "seen.items.find(item => item.heading && item.top > 0)"
             top = page.evaluate(f"{item}.top - seen.scroll + 22 + 8")
