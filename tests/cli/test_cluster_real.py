@@ -41,6 +41,7 @@ if THERE:
         report,
         roll_up,
         store,
+        stragglers,
         tasks,
         text,
         view,
@@ -204,6 +205,19 @@ class Recorded(Pairs):
             with self.subTest(fault):
                 self.assertEqual(ranks.found(report._read(connection)), ranks.expected(plan))
             connection.close()
+
+    def test_one_that_waits_for_a_late_one(self):
+        """What it is idle for is in its account, and that of others is hidden by a collective that waits."""
+        recorded = ranks.Recorded(self.profiles("pipeline")[1], self.profiles("ddp"))
+        plan = ranks.Plan(ranks=4, steps=24, seed=1010, fault="late host", rank=3)
+        connection = duckdb.connect(config={"threads": 1})
+        ranks.fill(connection, ranks.Simulation(plan, [], recorded))
+        found = report._read(connection)
+        self.assertEqual(ranks.found(found), ranks.expected(plan))
+        accounts = stragglers.read_accounts(connection)
+        late = stragglers.late_ranks(stragglers.lateness(accounts))
+        self.assertEqual(sorted(late), [2, 3])
+        connection.close()
 
     def test_a_line_of_python(self):
         """Where the host was while it was in no call, as --host-samples saw it."""

@@ -237,6 +237,7 @@ def _late(
         pauses = stragglers.pauses(accounts, late, set())
     last = links.last_shares(connection)
     normal = [row for row in range(len(accounts.ranks)) if row not in slow]
+    slow = stragglers.without_waiting(connection, accounts, late, slow)
     found = []
     for rows in _groups(accounts, slow, hosts):
         part = slow[rows[0]]

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 LEAST_SHARE = 0.01  # of a step: a rank that is later than others by less is not named
 _EXPLAINS = 0.6  # of what it is later by; a cause that explains less is not claimed
-_PAUSE = 0.05  # of a step
+_PAUSE = 0.1  # of a step; a host without a fault has been seen to pause for nearly as long
 _NOISE = 4  # times what half of a rank's steps vary by
 _MORE = 1.2  # times the bytes of others
+_WAITS = 0.5  # of what it is later by: a rank that waits for another for longer is late because of that one
+_MOST_COMPARED = 64  # late ranks, each with each
+_BECAME = 0.05  # how much slower kernels have become where a clock that fell is the cause
 _WINDOWS = 4  # parts of the run in which a rank may be late
 _STEPS_OF_WINDOW = 8  # at least
 _CLASSES = ("compute", "communication", "copy", "idle")
@@ -130,6 +133,37 @@ def late_ranks(late: Lateness) -> dict[int, slice]:
             first = found[row].start if row in found else window.start
             found[int(row)] = slice(first, window.stop)
     return found
+
+
+def without_waiting(
+    connection: Any, accounts: Accounts, late: Lateness, slow: dict[int, slice]
+) -> dict[int, slice]:
+    """Without late ranks that wait in collectives for another late rank: idle time in which no collective runs is
+    their own, and that of ranks that wait elsewhere meanwhile is not. Needs no common clock: of two ranks the one
+    whose kernels of NCCL take longer waits."""
+    if not 1 < len(slow) <= _MOST_COMPARED:
+        return slow
+    row_of = {accounts.ranks[row]: row for row in slow}
+    waits = connection.execute(
+        """
+        SELECT a.rank, b.rank, a.step, sum((a."end" - a.start) - (b."end" - b.start))
+        FROM matched AS a JOIN matched AS b USING (communicator, step, place) SEMI JOIN compared_steps USING (step)
+        WHERE a.rank <> b.rank AND list_contains($1, a.rank) AND list_contains($1, b.rank) GROUP BY 1, 2, 3
+        """,
+        [list(row_of)],
+    ).fetchall()
+    column_of = {step: i for i, step in enumerate(accounts.steps)}
+    by_pair: dict[tuple[int, int], list[float]] = {}
+    for rank, other, step, ns in waits:
+        row, column = row_of[rank], column_of.get(step)
+        if column is not None and slow[row].start <= column < slow[row].stop:
+            by_pair.setdefault((row, row_of[other]), []).append(float(ns))
+    waiting = {
+        row
+        for (row, _), ns in by_pair.items()
+        if np.median(ns) > _WAITS * np.median(late.excess[row, slow[row]])
+    }
+    return {row: part for row, part in slow.items() if row not in waiting}
 
 
 def pauses(accounts: Accounts, late: Lateness, persistent: set[int]) -> list[tuple[int, int]]:
@@ -300,5 +334,6 @@ def _is_throttled(evidence: dict[str, Any], part: slice) -> bool:
     if "clock_mhz" in evidence:
         return bool(evidence["clock_mhz"] < 0.98 * evidence["clock_mhz_of_others"])
     slower = evidence.get("kernels_ratio", 1.0) - 1
-    became = part.start > 0 and evidence["kernels_ratio_before"] - 1 < 0.5 * slower
+    before = evidence["kernels_ratio_before"] - 1 if part.start > 0 else slower
+    became = before < 0.5 * slower and slower - before > _BECAME
     return bool(became and evidence.get("alike", 0) >= 0.8)
