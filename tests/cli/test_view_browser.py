@@ -158,11 +158,13 @@ class InBrowser(Kernels, Reports, Pairs, view_pages.Pages):
             record = "document.querySelector('#panel').textContent.startsWith('Record')"
             whole = f"{record} && !document.querySelector('#panel').textContent.includes('…All')"
             page.wait(whole)
+            page.settle()
             state = parameters(page.evaluate("location.href"))
             self.assertEqual(state["text"], "gemm")
             shown = page.evaluate("document.querySelector('#panel').textContent")
             again = self.page(page.evaluate("location.href"))
             again.wait(whole)
+            again.settle()
             self.assertEqual(again.evaluate("document.querySelector('#panel').textContent"), shown)
             self.assertEqual(parameters(again.evaluate("location.href")), state)
             self.assertEqual(page.wrong() + again.wrong(), [])
