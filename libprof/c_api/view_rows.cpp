@@ -365,10 +365,7 @@ std::string select_of(Database& database, std::string_view view) {
   const std::string in_file = sql_in(database, "view", view);
   for (const auto& own : {store::own_sql("view", view, true), store::own_view_with_stacks(view)}) {
     if (!own) continue;
-    // SQLite does not store what precedes CREATE, nor IF NOT EXISTS, nor the semicolon.
-    std::string text = replaced_all(*own, "VIEW IF NOT EXISTS ", "VIEW ");
-    text.erase(0, std::min(text.find("CREATE VIEW"), text.size()));
-    while (!text.empty() && (text.back() == '\n' || text.back() == ';')) text.pop_back();
+    const std::string text = store::as_stored(*own);
     constexpr std::string_view as = " AS";
     if (in_file == text) return text.substr(text.find(as) + as.size());
   }

@@ -192,6 +192,21 @@ std::optional<std::string> own_view_with_stacks(std::string_view name) {
   return std::nullopt;
 }
 
+std::string as_stored(std::string sql) {
+  constexpr std::string_view unless = "IF NOT EXISTS ";
+  sql.erase(0, std::min(sql.find("CREATE "), sql.size()));
+  if (const std::size_t at = sql.find(unless); at < sql.find('(')) sql.erase(at, unless.size());
+  while (!sql.empty() && (sql.back() == '\n' || sql.back() == ';')) sql.pop_back();
+  return sql;
+}
+
+bool is_own_view(std::string_view name, std::string_view stored_sql) {
+  const auto is = [&](std::optional<std::string> own) {
+    return own && as_stored(std::move(*own)) == stored_sql;
+  };
+  return is(own_sql("view", name, true)) || is(own_view_with_stacks(name));
+}
+
 std::string graph_nodes_sql() { return schema::create_view_sql(view_on_demand("graph_nodes")); }
 
 void add_native_lines(Database& database) { add_table(database, schema::tables::native_line); }

@@ -31,6 +31,11 @@ std::optional<std::string> own_sql(std::string_view type, std::string_view name,
 // Of a view that has more columns in a file with stacks, the SQL there.
 std::optional<std::string> own_view_with_stacks(std::string_view name);
 
+// Whether this is our own SQL of the view, as SQLite stores it.
+bool is_own_view(std::string_view name, std::string_view stored_sql);
+// The SQL as SQLite stores it: without what precedes CREATE, IF NOT EXISTS and the semicolon.
+std::string as_stored(std::string sql);
+
 // Our own SQL for creating the table, with only those columns for which `has` returns true, also
 // under the names that older versions of gpuprof used. Nullopt if the table is neither ours nor
 // nvprof's, or has none of these columns.

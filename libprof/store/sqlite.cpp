@@ -11,6 +11,7 @@
 #include "libprof/base/text.hpp"
 #include "libprof/store/confined_files.hpp"
 #include "libprof/store/connection.hpp"
+#include "libprof/store/database_schema.hpp"
 #include "libprof/store/file_header.hpp"
 #include "libprof/store/guard.hpp"
 
@@ -197,10 +198,14 @@ bool Database::views_are_harmless() {
 bool Database::look_into_views() {
   constexpr int most = 1000;  // each takes some hundredths of a millisecond
   std::vector<std::string> views;
-  Statement names(*this, "SELECT name FROM main.sqlite_master WHERE type = 'view' LIMIT ?1");
-  names.bind(1, std::int64_t{most});
-  while (names.step()) views.emplace_back(names.text(0));
-  return views.size() < most && std::ranges::all_of(views, [&](const std::string& view) {
+  Statement list(*this, "SELECT name, sql FROM main.sqlite_master WHERE type = 'view' LIMIT ?1");
+  list.bind(1, std::int64_t{most});
+  int count = 0;
+  for (; list.step(); ++count) {
+    // Text of ours need not be looked into; the views that it reads are in the list.
+    if (!is_own_view(list.text(0), list.text(1))) views.emplace_back(list.text(0));
+  }
+  return count < most && std::ranges::all_of(views, [&](const std::string& view) {
            sqlite3_stmt* statement = nullptr;
            const std::string sql = "SELECT * FROM main." + quoted_name(view);
            const int result = sqlite3_prepare_v2(handle(), sql.c_str(), -1, &statement, nullptr);

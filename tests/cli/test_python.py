@@ -122,9 +122,11 @@ class Values(Files):
                         self.assertEqual(len(frame), len(should))
                         for i, (column, type_) in enumerate(types.items()):
                             self.assertIn(str(frame[column].dtype), kinds[type_], column)
-                            ours = frame[column].astype(object)
-                            ours = ours.where(frame[column].notna(), None).tolist()
                             theirs = [row[i] for row in should]
+                            ours = frame[column].astype(object)
+                            if None in theirs:
+                                ours = ours.where(frame[column].notna(), None)
+                            ours = ours.tolist()
                             if type_ == "text":  # numbers among texts: compared as numbers
                                 ours = [
                                     ours_
