@@ -161,6 +161,32 @@ class Attach(AttachTest):
 
 
 class Refusals(AttachTest):
+    def test_by_name(self):
+        """The one of this user's that uses CUDA. With two of them, none is chosen."""
+        name = f"obeys-{os.getpid()}"
+        (self.folder / name).symlink_to(self.program("obeys"))
+        first = self.start_ready([str(self.folder / name)], FAKE_CUDA_EVENT_THREAD=1)
+        script = self.folder / "idle.py"
+        script.write_text("print('ready', flush=True)\ninput()\n")
+        idle = self.start_ready([sys.executable, "-u", str(script)])
+        command = self.attach_command("-n", output=self.output)
+        command.insert(3, name)
+        ran = subprocess.run([*command, "--for", "100ms"], env=self.environment({}), timeout=60,
+                             stdin=subprocess.DEVNULL, capture_output=True, text=True)  # fmt: skip
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn(f"attached to process {first.pid}:", ran.stderr)
+        second = self.start_ready([str(self.folder / name)], FAKE_CUDA_EVENT_THREAD=1)
+        both = ", ".join(map(str, sorted((first.pid, second.pid))))
+        for called, why in (
+            (name, f"2 processes named {name} use CUDA: {both}"),
+            ("idle.py", f"process {idle.pid} has that name and does not use CUDA (yet)"),
+            ("no\x1bsuch", r"no process of this user that uses CUDA is named no\x1bsuch"),
+        ):
+            refused = subprocess.run([GPUPROF, "attach", "--name", called], cwd=self.folder, timeout=60,
+                                     stdin=subprocess.DEVNULL, capture_output=True, text=True)  # fmt: skip
+            self.assertEqual(refused.returncode, CANNOT, refused.stderr)
+            self.assertIn(why, refused.stderr)
+
     def test_what_is_no_process(self):
         self.refused(2**22 + 1, "there is no process")
         ran = subprocess.run(self.attach_command("x1"), capture_output=True, check=False)

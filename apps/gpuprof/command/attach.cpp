@@ -17,6 +17,7 @@
 #include "apps/gpuprof/run/recording.hpp"
 #include "apps/gpuprof/run/run_output.hpp"
 #include "libprof/attach/attach.hpp"
+#include "libprof/attach/find.hpp"
 #include "libprof/attach/process.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/installation.hpp"
@@ -44,7 +45,8 @@ constexpr std::int64_t none = -1;
 
 struct AttachJob {
   Options options;
-  std::string process;
+  std::string process;  // its number; empty: by name
+  std::string name;
   std::optional<milliseconds> time;  // absent: until Ctrl-C
 };
 
@@ -227,6 +229,11 @@ int Attaching::finish() {
 }
 
 int attach_to(AttachJob& job) {
+  if (job.process.empty() == job.name.empty()) {
+    throw Error(job.name.empty() ? "a process is missing" : "PID and --name exclude each other",
+                "gpuprof attach PID, or gpuprof attach -n NAME", ExitCode::bad_option);
+  }
+  if (job.process.empty()) job.process = std::to_string(attach::find_process(job.name));
   const auto number = parse<pid_t>(job.process);
   if (!number || *number <= 0) {
     throw Error(job.process + " is not the number of a process", "gpuprof attach PID",
@@ -242,8 +249,12 @@ void declare_attach(Grammar& grammar, AttachJob& job) {
   grammar.take({.name = "process",
                 .to = &job.process,
                 .help = "The process's number",
-                .placeholder = "PID",
-                .required = true});
+                .placeholder = "PID"});
+  grammar.take(
+      "-n,--name", &job.name,
+      "In place of PID: the one process of this user that uses CUDA and whose program, or the "
+      "script that it runs, has this name",
+      "NAME");
   grammar.take("--for", time_to(job.time),
                "How long: 10s, 500ms, 5min; else until Ctrl-C or its end", "TIME");
   grammar.take_options(
@@ -259,7 +270,7 @@ void declare_attach(Grammar& grammar, AttachJob& job) {
 
 extern const Subcommand attach_command{
     .name = "attach",
-    .usage = "PID [-o FILE]",
+    .usage = "PID|-n NAME [-o FILE]",
     .help = "Record a process that runs already",
     .declare = command<AttachJob, declare_attach, attach_to>,
 };
