@@ -252,7 +252,7 @@ void declare_attach(Grammar& grammar, AttachJob& job) {
                 .placeholder = "PID"});
   grammar.take(
       "-n,--name", &job.name,
-      "In place of PID: the one process of this user that uses CUDA and whose program, or the "
+      "Instead of PID: the one process of this user that uses CUDA and whose program, or the "
       "script that it runs, has this name",
       "NAME");
   grammar.take("--for", time_to(job.time),
