@@ -170,6 +170,10 @@ inline constexpr std::array run_keys{
     KeyDoc{"working_directory", "directory the command was run in"},
     KeyDoc{"host_name", "name of the machine"},
     KeyDoc{"boot_id", "the machine since it was last booted: clocks of one boot id are the same"},
+    KeyDoc{"clock_error_ns",
+           "what NTP or PTP kept the wall clock within, as the kernel said when the run began; "
+           "absent where "
+           "nothing kept it"},
     KeyDoc{"operating_system", "system and kernel version"},
     KeyDoc{"cpu_count", "processors the system had online"},
     KeyDoc{"driver_version", "version of NVIDIA's driver, as in 580.65.06"},

@@ -1,5 +1,6 @@
 #include "libprof/record/run_info.hpp"
 
+#include <sys/timex.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "gpuprof_version.hpp"
 #include "libprof/base/clock.hpp"
@@ -45,6 +47,13 @@ std::string boot_id() {
   return id;
 }
 
+// What NTP or PTP keeps the wall clock within, as the kernel knows; nullopt: nothing keeps it.
+std::optional<std::int64_t> clock_error_ns() {
+  timex state{};
+  if (adjtimex(&state) < 0 || (state.status & STA_UNSYNC) != 0) return std::nullopt;
+  return std::int64_t{state.maxerror} * 1000;
+}
+
 wire::Frame run_frame(const wire::Fields& fields) {
   wire::Encoder encoder;
   encoder.fields(fields);
@@ -65,6 +74,7 @@ wire::Frame begin_of_run(const RunInfo& info) {
   gethostname(host.data(), host.size() - 1);
   fields.set("host_name", host.data());
   if (const std::string boot = boot_id(); !boot.empty()) fields.set("boot_id", boot);
+  if (const auto error = clock_error_ns()) fields.set("clock_error_ns", *error);
   utsname system{};
   if (uname(&system) == 0) {
     fields.set("operating_system",

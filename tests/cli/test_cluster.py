@@ -137,6 +137,8 @@ class Store(unittest.TestCase):
         self.assertEqual((finding["ranks"], finding["evidence"]["cause"]), ([0, 1], "host"))
         self.assertEqual(finding["evidence"]["host_in"], "no call")
         self.assertLess(found["clocks"]["error_ns"], 5000)
+        kept = [host["clock_error_ns"] for host in found["clocks"]["hosts"]]
+        self.assertEqual(kept, [200_000, 250_000])
         with gpuprof_cuda.cluster(self.store) as store:
             self.assertEqual(store.report, found)
             self.assertEqual(store.stragglers, [finding])
@@ -148,6 +150,7 @@ class Store(unittest.TestCase):
             self.assertEqual((ran.returncode, ran.stderr), (0, ""))
             self.assertTrue(ran.stdout.startswith(begin), ran.stdout)
             self.assertIn("late by", ran.stdout)
+            self.assertIn("NTP or PTP keeps their clocks within 250 us", ran.stdout)
 
     def test_workers_elsewhere(self):
         """What .tools does not have is asked for, and nothing is written."""

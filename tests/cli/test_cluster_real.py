@@ -144,6 +144,14 @@ class Recorded(Pairs):
         )
         self.assertAlmostEqual(evidence["kernels_ratio"], 3, delta=0.15)
 
+    def test_share_of_the_link(self):
+        """18 NVLinks of an H100, which CUPTI reports as 849.96 GB/s in both directions."""
+        found = self.report("ddp")["communicators"]
+        self.assertEqual({each["link_bytes_per_second"] for each in found}, {424_980_000_000})
+        speeds = [each["bus_bytes_per_second"] for each in found if each["bus_bytes_per_second"]]
+        self.assertTrue(speeds and all(0 < speed < 424_980_000_000 for speed in speeds))
+        self.assertRegex(text.plain(self.report("ddp")), r"\b\d+(\.\d+)? of 425\b")
+
     def test_roll_ups_of_a_rank(self):
         """What --ranks keeps of rank 1, from parts of its recording: sums are those of the profile, and rank 1 is
         found late by it. With less room, each fourth step is kept."""

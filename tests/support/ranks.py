@@ -336,6 +336,7 @@ class Writer:
             for key, value in (
                 ("host_name", f"node{host}"),
                 ("boot_id", f"boot-{plan.seed}-{host}"),
+                ("clock_error_ns", 200_000 + 50_000 * host),
             ):
                 db.execute("INSERT OR REPLACE INTO RUN(key, value) VALUES(?, ?)", (key, value))
             db.execute("UPDATE PROCESS SET rank = ?, worldSize = ?, localRank = ?, job = 'MASTER_PORT=1'",
@@ -472,7 +473,7 @@ def tables(simulation):
         found["ranks"].append({
             "rank": number, "host": f"node{host}", "boot_id": f"boot{host}", "world_size": plan.ranks,
             "kernels": len(rank.kernels), "collectives": len(operations), "steps": len(steps), "losses": 0,
-            "rolled_up": None})  # fmt: skip
+            "rolled_up": None, "clock_error_ns": None, "link_bytes_per_second": None})  # fmt: skip
     found["gaps"].append({"rank": None, "step": None, "start": None, "duration": None})
     return found
 
@@ -488,6 +489,7 @@ def fill(connection, simulation):
         connection.register("rows", pyarrow.Table.from_pylist(rows))
         connection.execute(f"CREATE TABLE {name} AS SELECT * FROM rows")
         connection.unregister("rows")
-    connection.execute("ALTER TABLE ranks ALTER rolled_up TYPE BIGINT")
+    for name in ("rolled_up", "clock_error_ns", "link_bytes_per_second"):
+        connection.execute(f"ALTER TABLE ranks ALTER {name} TYPE BIGINT")
     connection.execute("ALTER TABLE account ALTER cause TYPE VARCHAR")
     connection.execute("ALTER TABLE collectives ALTER sequence TYPE BIGINT")

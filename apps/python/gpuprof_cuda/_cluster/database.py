@@ -54,12 +54,12 @@ def connect(store: Store, threads: int = 0) -> Any:
     connection.execute(
         "CREATE TABLE ranks(rank BIGINT, world_size BIGINT, local_rank BIGINT, job VARCHAR, "
         "host VARCHAR, boot_id VARCHAR, file VARCHAR, kernels BIGINT, collectives BIGINT, steps BIGINT, "
-        "losses BIGINT, untimed BIGINT, rolled_up BIGINT)"
+        "losses BIGINT, untimed BIGINT, rolled_up BIGINT, clock_error_ns BIGINT, link_bytes_per_second BIGINT)"
     )
     rows = ranks_of(manifests)
     if rows:
         connection.executemany(
-            "INSERT INTO ranks VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO ranks VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [[row[key] for key in row] for row in rows],
         )
     connection.execute(f"SET allowed_directories = [{_quoted(os.path.abspath(store.path))}]")
@@ -82,6 +82,9 @@ def ranks_of(manifests: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
                 "file": manifest["path"],
                 **{name: rank[name] for name in ("kernels", "collectives", "steps", "losses", "untimed")},
                 "rolled_up": rank.get("rolled_up"),  # each nth step is kept; None: recorded in full
+                # What NTP or PTP keeps its clock within, as its kernel says; None: it is not kept.
+                "clock_error_ns": manifest.get("clock_error_ns"),
+                "link_bytes_per_second": rank.get("link_bytes_per_second"),  # of NVLink, in one direction
             })  # fmt: skip
     return sorted(rows, key=lambda row: row["rank"])
 

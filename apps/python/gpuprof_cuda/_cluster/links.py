@@ -44,6 +44,13 @@ def _bus_bytes(operation: str, size: int | None, ranks: int) -> float | None:
     return None if factor is None else factor * size
 
 
+def _link(ranks: list[int], hosts: int, speeds: dict[int, int | None]) -> int | None:
+    """The most that the links between these ranks carry in one direction, in bytes per second, where that is known:
+    those of NVLink in one machine."""
+    known = [speed for rank in ranks if (speed := speeds.get(rank)) is not None]
+    return min(known) if hosts == 1 and len(known) == len(ranks) else None
+
+
 def _verdict(transfer: int, skew: int | None, error: int) -> str:
     if skew is None:
         return "no common clock"
@@ -71,6 +78,7 @@ def communicators(connection: Any, steps: int) -> list[dict[str, Any]]:
             "FROM collectives AS c JOIN ranks AS r ON r.rank = c.rank GROUP BY 1"
         ).fetchall()
     }
+    speeds = dict(connection.execute("SELECT rank, link_bytes_per_second FROM ranks").fetchall())
     found = []
     for communicator, operation, size, ranks, count, total, transfer, skew, error in rows:
         moved = _bus_bytes(operation, size, ranks)
@@ -81,6 +89,7 @@ def communicators(connection: Any, steps: int) -> list[dict[str, Any]]:
             "transfer_ns": transfer, "transfer_ns_per_step": round(total / max(1, steps)),
             "skew_ns": skew, "error_ns": error,
             "bus_bytes_per_second": None if moved is None or not transfer else round(moved / transfer * 1e9),
+            "link_bytes_per_second": _link(*members[communicator], speeds),
             "verdict": _verdict(transfer, skew, error or 0)})  # fmt: skip
     return found
 

@@ -15,7 +15,7 @@ from .._library import Error, FileError
 from . import operations
 from .sources import is_rolled_up, status_of
 from .steps import Steps, Window, inside
-from .store import FORMAT, KINDS, Store
+from .store import FACTS, FORMAT, KINDS, Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -263,6 +263,16 @@ class RankPart:
         keys = ("cupti", "process_id", "moment", "realtime", "monotonic_raw", "realtime_error")
         return {key: [row[key] for row in mine] for key in keys}
 
+    def link_speed(self) -> int | None:
+        """What NVLink carries in one direction between its GPU and another, in bytes per second; of several
+        connections the slowest. None: there is none. CUPTI counts both directions."""
+        rows = self._run.sql(
+            "SELECT bandwidth, processId AS process_id FROM CUPTI_ACTIVITY_KIND_NVLINK WHERE bandwidth > 0"
+        ).dicts()
+        mine = [row["bandwidth"] for row in rows
+                if self._processes is None or row["process_id"] in self._processes]  # fmt: skip
+        return min(mine) * 1000 // 2 if mine else None
+
     def _environment(self, devices: list[int]) -> Columns:
         rows = list(self._run.sql(
             "SELECT timestamp AS time, deviceId AS device_id, smClock AS sm_clock, "
@@ -379,7 +389,7 @@ def _read_part(path: str, place: int, store: Store) -> tuple[str, dict[str, Any]
         if known is None:
             known = {"format": FORMAT, "content": content, "ranks": _write(run, ranks, name, store)}
             about = contents["run"]
-            known.update({k: about.get(k) for k in ("host_name", "boot_id", "gpuprof_version")})
+            known.update({k: about.get(k) for k in FACTS})
             known["rank_is_known"] = is_known
         return name, known
 
@@ -396,6 +406,7 @@ def _write(run: Run, ranks: list[dict[str, Any]], key: str, store: Store) -> lis
         rank["collectives"] = len(part.rows["collectives"]["start"])
         rank["steps"] = len(part.rows["steps"]["step"])
         rank["devices"] = part._devices()
+        rank["link_bytes_per_second"] = part.link_speed()
         rank["untimed"] = part.untimed
         rank["losses"] = len(part.rows["losses"]["name"])
     return ranks

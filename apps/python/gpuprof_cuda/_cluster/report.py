@@ -29,7 +29,7 @@ def read(store: Store, threads: int = 0) -> dict[str, Any]:
 
 def _read(connection: Any) -> dict[str, Any]:
     names = ("rank", "host", "boot_id", "world_size", "kernels", "collectives", "steps", "losses",
-             "rolled_up")  # fmt: skip
+             "rolled_up", "clock_error_ns")  # fmt: skip
     ranks = [
         dict(zip(names, row))
         for row in connection.execute(
@@ -50,7 +50,7 @@ def _read(connection: Any) -> dict[str, Any]:
         "steps": {"compared": len(accounts.steps), "warm_up": warm_up, "first": accounts.steps[0] if accounts.steps else None,
                   "last": accounts.steps[-1] if accounts.steps else None,
                   "step_ns": round(late.usual_step)},
-        "clocks": _clocks(hosts, causality),
+        "clocks": _clocks(hosts, causality, {rank["rank"]: rank["clock_error_ns"] for rank in ranks}),
         "account": _account(connection, accounts),
         "communicators": used,
         "not_one": [row[0] for row in connection.execute("SELECT communicator FROM not_one ORDER BY 1").fetchall()],
@@ -67,7 +67,14 @@ def _read(connection: Any) -> dict[str, Any]:
     return report
 
 
-def _clocks(hosts: list[clocks.Host], causality: clocks.Causality) -> dict[str, Any]:
+def _most(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return max(known) if known and len(known) == len(values) else None
+
+
+def _clocks(
+    hosts: list[clocks.Host], causality: clocks.Causality, kept: dict[int, int | None]
+) -> dict[str, Any]:
     first = {host.group: host.name for host in reversed(hosts)}
     return {
         "hosts": [
@@ -75,6 +82,7 @@ def _clocks(hosts: list[clocks.Host], causality: clocks.Causality) -> dict[str, 
              "aligned_with": None if host is hosts[0] or not host.lines else first[host.group],
              "collectives": host.collectives, "offset_ns": host.offset,
              "drift_ppm": round(host.drift * 1e6, 3), "error_ns": host.error,
+             "clock_error_ns": _most([kept[rank] for rank in host.ranks]),
              "jumps": [{"time": when, "ns": by} for when, by in host.jumps]}
             for host in hosts
         ],

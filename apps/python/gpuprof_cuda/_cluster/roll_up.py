@@ -24,7 +24,7 @@ from .. import _run
 from .._library import Error, program
 from . import operations, part
 from .steps import Window
-from .store import FORMAT, KINDS, ROLLED_UP, Store
+from .store import FACTS, FORMAT, KINDS, ROLLED_UP, Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -218,9 +218,7 @@ class RollUp:
                 "kernels": rank.kernels, "steps": rank.steps, "untimed": rank.untimed, "rolled_up": self._n,
                 "collectives": len(rank.tables["collectives"]), "losses": len(rank.tables["losses"]),
             })  # fmt: skip
-        facts = {
-            name: self._about.get(name) for name in ("host_name", "boot_id", "gpuprof_version")
-        }
+        facts = {name: self._about.get(name) for name in FACTS}
         self._store.write_manifest(
             key, {"format": FORMAT, "content": key, "path": "", "place": 0, "size": 0, "modified_ns": 0,
                   "rank_is_known": True, "ranks": described, **facts})  # fmt: skip

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 3
+FACTS = ("host_name", "boot_id", "clock_error_ns", "gpuprof_version")  # of RUN, in a manifest
 ROLLED_UP = (
     ".rollups"  # ends the name of a folder that has the roll-ups of one recording (roll_up.py)
 )

@@ -36,6 +36,11 @@ def words(report: dict[str, Any]) -> list[str]:
                          f"{checked['violated']} of {checked['checked']} collectives contradict that")  # fmt: skip
         else:
             lines.append("not all hosts have a common clock")
+        errors = [host["clock_error_ns"] for host in hosts]
+        if None not in errors:
+            lines.append(
+                f"NTP or PTP keeps their clocks within {ns(max(errors))}, as their kernels say"
+            )
     for name in report["not_one"]:
         lines.append(f"communicator {name} is left out: ranks end before others begin, so that it is several. "
                      "NCCL's NVTX payloads would tell them apart")  # fmt: skip
@@ -50,16 +55,21 @@ def account(report: dict[str, Any]) -> tuple[list[str], list[Sequence[str]]]:
     return ["Share", "Mean", "Worst", "Rank", "A step of the GPUs"], list(rows)
 
 
+def _speed(bus: int | None, link: int | None) -> str:
+    if bus is None:
+        return ""
+    return f"{bus / 1e9:.3g}" + (f" of {link / 1e9:.3g}" if link else "")
+
+
 def communicators(report: dict[str, Any]) -> tuple[list[str], list[Sequence[str]]]:
     rows: list[Sequence[str]] = []
     for each in report["communicators"][:_MOST_ROWS]:
-        speed = each["bus_bytes_per_second"]
         skew = "" if each["skew_ns"] is None else ns(each["skew_ns"])
         if each["error_ns"]:
             skew += f" +-{ns(each['error_ns'])}"
         rows.append((each["communicator"], numbered("rank", each["ranks"]).partition(" ")[2], each["operation"],
                      "" if each["bytes"] is None else str(each["bytes"]), f"{each['calls_per_step']:g}",
-                     ns(each["transfer_ns"]), skew, "" if speed is None else f"{speed / 1e9:.3g}",
+                     ns(each["transfer_ns"]), skew, _speed(each["bus_bytes_per_second"], each["link_bytes_per_second"]),
                      each["verdict"]))  # fmt: skip
     return ["Communicator", "Ranks", "Operation", "Bytes", "Calls/step", "Transfer", "Arrival skew",
             "Bus GB/s", "Dominated by"], rows  # fmt: skip
