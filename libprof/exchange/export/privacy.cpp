@@ -100,12 +100,12 @@ constexpr std::string_view run_texts =
     "'gpuprof_version', 'operating_system', 'driver_version', 'not_computed', 'trace_groups', "
     "'calls_left_out', 'step', 'hw_trace'";
 
-constexpr std::array<std::string_view, 19> run_keys{
+constexpr std::array<std::string_view, 20> run_keys{
     "gpuprof_version", "schema_version", "wire_version",      "operating_system",
     "cpu_count",       "driver_version", "t0_realtime_ns",    "t1_realtime_ns",
     "exit_status",     "exit_signal",    "target_process_id", "finished",
     "not_computed",    "trace_groups",   "calls_left_out",    "loss",
-    "zero_ns",         "step",           "hw_trace"};
+    "zero_ns",         "step",           "hw_trace",          "clock_error_ns"};
 
 template <std::size_t N>
 bool has(const std::array<Place, N>& places, std::string_view table, std::string_view column) {

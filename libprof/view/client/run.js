@@ -82,6 +82,7 @@ async function restore(address = location.href) {
   if (!answer) return false;
   reveal(answer.place);
   panel('Record', recordParts(answer.place, answer));
+  remember();  // the address may have been written while the record was asked for, without it
   return true;
 }
 
