@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -20,35 +19,18 @@ namespace gpuprof::attach {
 namespace {
 
 constexpr std::size_t most_named = 10;  // in an error
-constexpr std::size_t most_command_bytes = 64 << 10;
-
-std::vector<std::string> command_of(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/cmdline", std::ios::binary);
-  std::string text(most_command_bytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.ends_with('\0')) text.pop_back();
-  return split(text, '\0');
-}
-
-// Of a path: what follows its last slash.
-std::string_view last_part(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
-}
 
 bool is_called(const std::vector<std::string>& command, std::string_view name) {
   if (command.empty()) return false;
-  if (last_part(command[0]) == name) return true;
+  if (file_name(command[0]) == name) return true;
   const auto script = std::find_if(command.begin() + 1, command.end(),
                                    [](const std::string& word) { return !word.starts_with('-'); });
-  return script != command.end() && last_part(*script) == name;
+  return script != command.end() && file_name(*script) == name;
 }
 
 bool uses_cuda(pid_t process) {
   try {
-    return find_file(Process(process).maps(), [](std::string_view file) {
-             return file.starts_with("libcuda.so");
-           }) != nullptr;
+    return Process(process).uses_cuda();
   } catch (const Error&) {
     return false;  // it has ended, or keeps to itself
   }

@@ -48,9 +48,11 @@ std::vector<Mapping> parse_maps(std::string_view text) {
   return maps;
 }
 
-std::string_view file_name(const Mapping& mapping) {
-  return std::string_view(mapping.path).substr(mapping.path.rfind('/') + 1);
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
+
+std::string_view file_name(const Mapping& mapping) { return file_name(mapping.path); }
 
 const Mapping* mapping_of(const std::vector<Mapping>& maps, std::uint64_t address) {
   const auto found = std::ranges::find_if(

@@ -19,6 +19,7 @@ struct Mapping {
 std::vector<Mapping> parse_maps(std::string_view text);
 
 // What follows the last slash.
+std::string_view file_name(std::string_view path);
 std::string_view file_name(const Mapping& mapping);
 
 // The start of the first file whose name `fits`; null: there is none.

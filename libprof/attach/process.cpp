@@ -21,9 +21,11 @@
 namespace gpuprof::attach {
 namespace {
 
+constexpr std::string_view driver = "libcuda.so";
 constexpr std::size_t most_maps_bytes = 64 << 20;
 constexpr std::size_t most_status_bytes = 64 << 10;
 constexpr std::size_t most_threads = 100'000;
+constexpr std::size_t most_command_bytes = 16 << 20;
 
 // At most `most` bytes of a file; nullopt: it cannot be read.
 std::optional<std::string> text_of(const std::string& path, std::size_t most) {
@@ -41,7 +43,20 @@ std::optional<std::string> text_of(const std::string& path, std::size_t most) {
   return text;
 }
 
+// The first library whose name begins so; null: there is none.
+const Mapping* find_library(const std::vector<Mapping>& maps, std::string_view begin) {
+  return find_file(maps, [begin](std::string_view name) { return name.starts_with(begin); });
+}
+
 }  // namespace
+
+std::vector<std::string> command_of(pid_t process) {
+  std::string text =
+      text_of("/proc/" + std::to_string(process) + "/cmdline", most_command_bytes).value_or("");
+  if (text.empty()) return {};
+  if (text.back() == '\0') text.pop_back();  // each word is terminated by one
+  return split(text, '\0');
+}
 
 bool is_glibc(std::string_view name) {
   return name == "libc.so.6" || (name.starts_with("libc-2.") && name.ends_with(".so"));
@@ -132,13 +147,10 @@ void Process::check_program() const {
 
 void Process::check_libraries() const {
   const std::vector<Mapping> all = maps();
-  const auto starts = [&](std::string_view with) {
-    return find_file(all, [with](std::string_view name) { return name.starts_with(with); });
-  };
-  if (starts("ld-musl-") || starts("libc.musl-")) {
+  if (find_library(all, "ld-musl-") || find_library(all, "libc.musl-")) {
     refuse("has another C library, musl: CUDA needs glibc");
   }
-  if (!starts("libcuda.so")) {
+  if (!find_library(all, driver)) {
     refuse("does not use CUDA (yet)", "attach when it has, or start it with gpuprof");
   }
   if (!find_file(all, is_glibc)) {
@@ -160,6 +172,8 @@ std::vector<Mapping> Process::maps() const {
   if (!text) refuse_look();
   return parse_maps(*text);
 }
+
+bool Process::uses_cuda() const { return find_library(maps(), driver) != nullptr; }
 
 std::vector<pid_t> Process::cuda_threads() const {
   std::vector<pid_t> found;

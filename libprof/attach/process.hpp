@@ -34,6 +34,8 @@ class Process {
 
   // Throws if they cannot be read.
   std::vector<Mapping> maps() const;
+  // Whether the driver is mapped. Throws if that cannot be read.
+  bool uses_cuda() const;
   // Its threads whose names begin as those of CUDA do.
   std::vector<pid_t> cuda_threads() const;
   ReadMemory memory() const;
@@ -54,6 +56,9 @@ class Process {
   const pid_t id_;
   int handle_ = -1;
 };
+
+// The words of its command; none if they cannot be read.
+std::vector<std::string> command_of(pid_t process);
 
 // Whether a library of this name is glibc's libc.
 bool is_glibc(std::string_view name);

@@ -1,6 +1,7 @@
 # ctest-labels: tsan
 """A whole run with the stand-ins: each record in its table, with the right values."""
 
+import ctypes
 import unittest
 
 from fake_run import BARE_CUPTI, PREFIX, FakeTest
@@ -129,6 +130,17 @@ class Hello(FakeTest):
             "SELECT realtime, monotonic, cupti, monotonicRaw, ticks FROM CLOCK"
         )
         self.assertTrue(all(before < after for before, after in zip(first, last)), (first, last))
+
+    def test_what_keeps_the_clock(self):
+        """What the kernel says of it, which grows by 500 us a second between two looks."""
+        state = (ctypes.c_long * 64)()  # struct timex
+        ctypes.CDLL(None).adjtimex(state)
+        most, is_free = state[3] * 1000, ctypes.c_int(state[5]).value & 0x40
+        stored = self.hello(3).run().get("clock_error_ns")
+        if is_free:
+            self.assertIsNone(stored)
+        else:
+            self.assertLess(abs(stored - most), 100_000_000)
 
     def test_statistics(self):
         database = self.hello(50)

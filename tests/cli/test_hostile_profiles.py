@@ -80,14 +80,6 @@ class Hostile(unittest.TestCase):
         yield "truncate", "file.sqlite", "--keep", "gpu,api", "-f", "-o", "part.sqlite"
         yield "export", "file.sqlite", "--for", "nvprof", "-f", "-o", "part.sqlite"
 
-    def some_commands(self, number):
-        """Of those that only read and of those that copy, one each; all of them in six numbers."""
-        reading, copying = [], []
-        for words in self.all_commands():
-            (copying if "part.sqlite" in words else reading).append(words)
-        yield reading[number % len(reading)]
-        yield copying[number % len(copying)]
-
     def names(self):
         return {path.name for path in self.folder.iterdir()}
 
@@ -105,7 +97,7 @@ class ForgedSchema(Hostile):
             f"COMMIT; VACUUM INTO '{victim}'; BEGIN",
             "CREATE TABLE also(a)",
         )
-        for number, order in enumerate(orders):
+        for order in orders:
             for damaged in (False, True):
                 self.path.unlink(missing_ok=True)
                 self.nvprof()
@@ -113,7 +105,7 @@ class ForgedSchema(Hostile):
                 self.forge("zz", "CREATE TABLE zz(a); " + order)
                 if damaged:
                     self.cut()
-                for command in self.some_commands(number + damaged):
+                for command in self.all_commands():
                     with self.subTest(order=order, damaged=damaged, command=command[0]):
                         ran = self.gpuprof(*command, code=20 if damaged else 0)
                         self.assertLessEqual(
@@ -125,7 +117,7 @@ class ForgedSchema(Hostile):
                             self.assertIn("zz", ran.stderr)
 
     def test_a_text_may_make_nothing_but_what_it_is_listed_as(self):
-        for number, sql in enumerate((
+        for sql in (
             "CREATE TABLE another(a)",
             "CREATE TABLE zz AS SELECT * FROM StringTable",
             "CREATE TEMP TABLE zz(a)",
@@ -134,13 +126,13 @@ class ForgedSchema(Hostile):
             "CREATE TRIGGER zz AFTER INSERT ON Version BEGIN DELETE FROM Version; END",
             "CREATE TABLE zz(a, b AS (randomblob(a)))",
             "CREATE VIEW zz AS SELECT 1 AS a",
-        )):  # fmt: skip
+        ):
             with self.subTest(sql):
                 self.path.unlink(missing_ok=True)
                 self.nvprof()
                 self.change("CREATE TABLE zz(a)")
                 self.forge("zz", sql)
-                for command in self.some_commands(number):
+                for command in self.all_commands():
                     ran = self.gpuprof(*command)
                     self.assertIn(ran.returncode, (0, 20), ran.stderr)
                     if command[0] in ("slice", "truncate", "export"):

@@ -159,7 +159,7 @@ class QueryMetrics(unittest.TestCase):
                 ["--query-metrics"],
                 ["--query-events"],
                 ["--query-metrics", "--json"],
-                ["--query-events", "--csv"],
+                ["--query-metrics", "--csv"],
                 ["--query-metrics", "--filter", "^dram__bytes_raed"],
             ):
                 with self.subTest(words):

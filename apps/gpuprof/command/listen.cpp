@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -23,6 +22,7 @@
 #include "apps/gpuprof/run/metric_session.hpp"
 #include "apps/gpuprof/run/recording.hpp"
 #include "apps/gpuprof/run/run_output.hpp"
+#include "libprof/attach/process.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/installation.hpp"
 #include "libprof/base/json_text.hpp"
@@ -42,13 +42,6 @@ struct ListenJob {
   Options options;
   std::string process;
 };
-
-std::vector<std::string> command_of(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  return words;
-}
 
 // Records a process in as many passes as its metrics need.
 class Listening {
@@ -199,7 +192,7 @@ int listen(ListenJob& job) {
   if (const std::string apart = why_not_in_one_run(options); !apart.empty()) {
     throw Error(apart, "", ExitCode::bad_option);
   }
-  options.application = command_of(parent);
+  options.application = attach::command_of(parent);
   return Listening(options, parent).record();
 }
 

@@ -59,7 +59,7 @@ def connect(store: Store, threads: int = 0) -> Any:
     rows = ranks_of(manifests)
     if rows:
         connection.executemany(
-            "INSERT INTO ranks VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO ranks VALUES({', '.join('?' * len(rows[0]))})",
             [[row[key] for key in row] for row in rows],
         )
     connection.execute(f"SET allowed_directories = [{_quoted(os.path.abspath(store.path))}]")

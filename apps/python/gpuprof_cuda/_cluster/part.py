@@ -265,7 +265,7 @@ class RankPart:
 
     def link_speed(self) -> int | None:
         """What NVLink carries in one direction between its GPU and another, in bytes per second; of several
-        connections the slowest. None: there is none. CUPTI counts both directions."""
+        connections, that of the slowest. CUPTI counts both directions. None if no connection is known."""
         rows = self._run.sql(
             "SELECT bandwidth, processId AS process_id FROM CUPTI_ACTIVITY_KIND_NVLINK WHERE bandwidth > 0"
         ).dicts()

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from .store import Store
 
 VERSION = 1  # of the JSON
-_ECHO = 0.25  # of the longest lateness
 _BUBBLE = 0.05  # of a step; stages that wait for less are not named
 
 
@@ -252,24 +251,11 @@ def _late(
         others = normal or [row for row in range(len(accounts.ranks)) if row not in rows]
         cause = stragglers.cause_of(connection, accounts, rows[0], part, others)
         found.append(_straggler(connection, accounts, late, rows, part, cause, last, hosts))
-    found = _without_echoes(found, late)
     if stragglers.is_rotating(pauses, *size):
         rotating = _rotating(connection, accounts, late, pauses)
         if rotating["cost_ns"] >= stragglers.LEAST_SHARE * late.usual_step:
             found.append(rotating)
     return sorted(found, key=lambda each: (-each["cost_ns"], each["ranks"]))
-
-
-def _without_echoes(found: list[dict[str, Any]], late: stragglers.Lateness) -> list[dict[str, Any]]:
-    """Without ranks that are late by a fraction of what another is, and cost the others next to nothing: those
-    that work with it."""
-    most = max((each["evidence"]["late_ns"] for each in found), default=0)
-    least = stragglers.LEAST_SHARE * late.usual_step
-    return [
-        each
-        for each in found
-        if each["cost_ns"] >= least or each["evidence"]["late_ns"] >= _ECHO * most
-    ]
 
 
 def _groups(

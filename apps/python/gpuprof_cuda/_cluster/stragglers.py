@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 LEAST_SHARE = 0.01  # of a step: a rank that is later than others by less is not named
 _EXPLAINS = 0.6  # of what it is later by; a cause that explains less is not claimed
-_PAUSE = 0.1  # of a step; a host without a fault has been seen to pause for nearly as long
+_PAUSE = 0.1  # of a step; hosts without a fault pause for up to that in recordings
 _NOISE = 4  # times what half of a rank's steps vary by
 _MORE = 1.2  # times the bytes of others
 _WAITS = 0.5  # of what it is later by: a rank that waits for another for longer is late because of that one
 _MOST_COMPARED = 64  # late ranks, each with each
-_BECAME = 0.05  # how much slower kernels have become where a clock that fell is the cause
 _WINDOWS = 4  # parts of the run in which a rank may be late
 _STEPS_OF_WINDOW = 8  # at least
 _CLASSES = ("compute", "communication", "copy", "idle")
@@ -334,6 +333,5 @@ def _is_throttled(evidence: dict[str, Any], part: slice) -> bool:
     if "clock_mhz" in evidence:
         return bool(evidence["clock_mhz"] < 0.98 * evidence["clock_mhz_of_others"])
     slower = evidence.get("kernels_ratio", 1.0) - 1
-    before = evidence["kernels_ratio_before"] - 1 if part.start > 0 else slower
-    became = before < 0.5 * slower and slower - before > _BECAME
+    became = part.start > 0 and evidence["kernels_ratio_before"] - 1 < 0.5 * slower
     return bool(became and evidence.get("alike", 0) >= 0.8)
