@@ -76,6 +76,42 @@ class InBrowser(Kernels, Reports, Pairs, view_pages.Pages):
                     self.assertEqual(page.wrong(), [])
                     page.close()
 
+    def test_rows_with_nothing_in_the_window_are_folded(self):
+        folded, rows = "NVIDIA H200 (0) › graph [2164]", "JSON.stringify(seen.items)"
+        closed = "seen.items.filter(item => item.closed).map(item => item.group)"
+        with serving(self.profiles["streams_graph"], "--no-browser") as server:
+            page = self.watched(server.address, 1280, 720)
+            page.settle()
+            self.assertIn(folded, page.evaluate(closed))
+            self.assertIn("graph [2164]", page.evaluate(closed))
+            self.assertNotIn("streams [2152]", page.evaluate(closed))
+            # Zooming and moving leave rows where they are, although there is something now.
+            before, (begin, end) = (
+                page.evaluate(rows),
+                page.evaluate("[seen.view.from, seen.view.to].map(Math.round)"),
+            )
+            for key in "s" * 20 + "ddd":
+                page.key(key)
+            page.settle()
+            self.assertGreater(page.evaluate("seen.view.to"), server.get("run")["end"])
+            self.assertEqual(page.evaluate(rows), before)
+            page.key("0")
+            page.wait(f"!{closed}.includes('{folded}')")
+            page.wait(
+                f"!location.hash.startsWith('#from={begin}&')"
+            )  # it is written a little later
+            page.evaluate(f"location.hash = '#from={begin}&to={end}'")
+            page.wait(f"{closed}.includes('{folded}')")
+            # It opens for a record in it, which the address selects.
+            tracks = server.get("run")["tracks"]
+            inside = next(
+                i for i, track in enumerate(tracks) if " › ".join(track["path"][:-1]) == folded
+            )
+            page.evaluate(f"location.hash = '#from={begin}&to={end}&at={inside},0,0'")
+            page.wait(f"seen.items.some(item => item.track === {inside})")
+            self.assertEqual(page.wrong(), [])
+            page.close()
+
     def check_rows(self, shown, records, exact):
         """Compares pixels of tracks with records. Returns the number of tracks, and of rectangles that are
         4 pixels wide or more."""

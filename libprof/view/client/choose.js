@@ -11,7 +11,7 @@ import {pageOf} from './kernel.js';
 import {button, card, list, make, statistics, table} from './panel.js';
 import {beside, firstInView} from './walk.js';
 import {get, remember, state} from './state.js';
-import {gapAt, groupsOf, itemAt, itemOf, layout, painter, pieceAt, redraw, scrollTo, show, showAround, showAt, tilesOf} from './timeline.js';
+import {gapAt, groupsOf, itemAt, itemOf, jumpTo, layout, painter, pieceAt, redraw, scrollTo, show, showAround, showAt, tilesOf} from './timeline.js';
 import {nameOf} from './wanted.js';
 
 function describe({item, tile, row = undefined, i = 0, point = 0}) {
@@ -100,7 +100,7 @@ function accountOf({track}, {place: {begin, end}}) {
 // Opens the groups that a record is in.
 export function reveal(place) {
   const opened = groupsOf(state.run.tracks[place.track]).filter(key => state.closed.delete(key));
-  if (opened.length > 0) layout();
+  if (state.quiet.delete(place.track) || opened.length > 0) layout();
 }
 
 // Selects the other end of an arrow and shows both.
@@ -192,7 +192,7 @@ export function walkAcross(by) {
 // Shows a time range, with its facts above its statistics.
 export function goTo(stop, title, facts) {
   const range = {from: stop.at, to: stop.at + stop.time};
-  showAround(range.from, range.to);
+  jumpTo(range.from, range.to);
   scrollTo({track: stop.track, row: 0});
   return selectRange(range, title, [list(facts)]);
 }

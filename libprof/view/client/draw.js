@@ -1,6 +1,6 @@
 // @ts-check
 // The picture: rows are drawn pixel by pixel, which is equally fast everywhere; labels on top.
-import {moment, percent, time, value} from './format.js';
+import {moment, percent, plainName, time, value} from './format.js';
 import {busyColor, colorOf, markOf, onMark, pixelOf} from './palette.js';
 import {busyShares} from './share.js';
 import {lowerBound} from './tiles.js';
@@ -63,16 +63,18 @@ export class Painter {
     this.left = Math.round(this.labels * ratio);
     this.scale = (this.width - this.left) / (view.to - view.from);
     this.clear(view);
-    const texts = [];
+    const texts = [], seen = new Set();  // tracks that have something in the window, or nothing that is known yet
     for (const item of items) {
       const top = ruler + item.top - scroll;
       if (top > this.height / ratio || top + item.height < ruler) continue;
       if (item.tracks) this.shares(view, tilesOf, item, top, naming);
       if (item.busy) this.gaps(view, marks.gaps, item, top, texts);
       if (item.track < 0) continue;
-      for (const tile of tilesOf(item.track)) {
+      const tiles = tilesOf(item.track);
+      if (item.counter || tiles.length === 0) seen.add(item.track);
+      for (const tile of tiles) {
         if (item.counter) this.counter(view, tile, item, top);
-        else this.row(view, tile, item, top, naming, texts);
+        else if (this.row(view, tile, item, top, naming, texts)) seen.add(item.track);
       }
     }
     context.putImageData(this.image, 0, 0);
@@ -88,7 +90,7 @@ export class Painter {
       context.fillText(text, x, y);
     }
     this.marks(view, marks, items, scroll);
-    this.side(items, scroll);
+    this.side(items, scroll, seen);
     this.arrows(view, marks.selected?.arrows ?? [], items, scroll);
     this.axis(view, marks.notes);
     context.setTransform(1, 0, 0, 1, 0, 0);
@@ -136,24 +138,26 @@ export class Painter {
     return {step, zero, first, end: Math.min(this.width, Math.floor(zero + tile.width * step + 0.001))};
   }
 
+  // Returns whether there is anything in the window.
   row(view, tile, item, top, naming, texts) {
     const row = tile.rows[item.row], shown = item.height - space;
-    if (!row) return;
+    if (!row) return false;
     const y = Math.round(top * this.ratio), high = Math.round(shown * this.ratio);
-    if (y < 0 && y + high < 0) return;
+    if (y < 0 && y + high < 0) return false;
+    let any = false;
     const {lines, left, width} = this, {step, zero, first, end} = this.extent(view, tile);
     for (const line of lines) line.set(this.blank);
     let at = Math.max(0, lowerBound(row.end, (left - zero) / step) - 1);
     let runFrom = 0, runTo = -1, runCount = 0, runBusy = 0, runLongest = -1, runName = 0;
-    const label = (text, from, to, color = '') => {
-      const begin = Math.max(from, left) / this.ratio + 3;
-      const shownText = this.fitting(text, Math.min(to, width) / this.ratio - begin - 2);
+    const label = (text, from, to, color = '', short = text) => {
+      const begin = Math.max(from, left) / this.ratio + 3, room = Math.min(to, width) / this.ratio - begin - 2;
+      const shownText = this.fitting(this.widthOf(text) > room && this.widthOf(short) <= room ? short : text, room);
       if (shownText) texts.push([shownText, begin, top + shown / 2 + 0.5, color]);
     };
     const endRun = () => {
       if (runCount > 1 && runTo - runFrom > 90 * this.ratio) {
         const busy = percent(runBusy, (runTo - runFrom) / this.scale);
-        label(`${runCount.toLocaleString('en-US')} ${item.noun}, longest ${naming.nameOf(runName)[0]}, ${busy} busy`, runFrom, runTo);
+        label(`${runCount.toLocaleString('en-US')} ${item.noun}, longest ${plainName(naming.nameOf(runName)[0])}, ${busy} busy`, runFrom, runTo);
       }
       runCount = 0;
     };
@@ -161,6 +165,7 @@ export class Painter {
       const from = zero + row.x[at] * step, to = zero + row.end[at] * step;
       if (from >= width) break;
       if (to < left + 0.001) continue;
+      any = true;
       const a = Math.max(left, Math.floor(from + 0.001));
       const b = Math.min(width, Math.max(a + 1, Math.floor(to + 0.001)));
       const {fill, pale, label: onFill} = this.shadeOf(item, row.name[at], naming);
@@ -170,7 +175,7 @@ export class Painter {
           line.fill(fill, a, b);
           if (from > left - 0.001) line[a] = pale;
         }
-        if (to - from > 24 * this.ratio) label(naming.labelOf(item, row, at), from, to, onFill);
+        if (to - from > 24 * this.ratio) label(naming.labelOf(item, row, at), from, to, onFill, plainName(naming.nameOf(row.name[at])[0]));
         continue;
       }
       const bucket = row.count[at] > 1;
@@ -194,12 +199,13 @@ export class Painter {
     }
     endRun();
     // Where a better tile ends the lower one remains, including the pixel that it ends in.
-    if (end <= first) return;
+    if (end <= first) return any;
     for (let i = 0; i < high; ++i) {
       const line = y + i;
       if (line < ruler * this.ratio || line >= this.height) continue;
       this.pixels.set(lines[line & 3].subarray(first, end), line * width + first);
     }
+    return any;
   }
 
   // A name that is not known yet is gray.
@@ -345,7 +351,8 @@ export class Painter {
     }
   }
 
-  side(items, scroll) {
+  // Names of rows; faint, if there is nothing beside them.
+  side(items, scroll, seen) {
     const {context} = this, height = this.height / this.ratio, room = this.labels - 24;
     context.fillStyle = this.colors.ground;
     context.fillRect(0, ruler, this.labels, height);
@@ -363,7 +370,7 @@ export class Painter {
         context.fillText(item.tracks ? this.fitting(text, this.labels - 10) : text, 6, top + groupHeight / 2 - 1);
         context.font = font;
       } else if (item.label) {
-        context.fillStyle = this.colors.text;
+        context.fillStyle = item.busy || seen.has(item.track) ? this.colors.text : this.colors.faint;
         if (item.busy) context.font = `bold ${font}`;
         context.fillText(this.fitting(item.label, room), 16, item.counter ? top + 12 : middle);
         context.font = font;

@@ -9,7 +9,7 @@ import {readNotes} from './notes.js';
 import {button, folded, list, make, untimed} from './panel.js';
 import {showSummary} from './summary.js';
 import {get, remember, state, wordsOf} from './state.js';
-import {fetchWhole, layout, painter, redraw, show, showAll, showAround} from './timeline.js';
+import {fetchWhole, jumpTo, layout, painter, redraw, show, showAll} from './timeline.js';
 import {follow, goTo, markName, panel, recordParts, reveal, selectRange, tell, tellAll, tellChange} from './choose.js';
 
 const mostToJudge = 10e6;  // records; findings of more take seconds, see gpuprof findings
@@ -55,7 +55,7 @@ export async function align(name, nth, step = 0) {
 async function alignStep(step) {
   await align('', 1, step);
   const {steps: [{all}]} = await source.comparison(), {begin, time: length} = all[step - 1];
-  showAround(begin, begin + length, 0.1);
+  jumpTo(begin, begin + length, 0.1);
   remember();
 }
 
@@ -69,7 +69,7 @@ async function restore(address = location.href) {
     painter.theme();
   }
   readNotes(words.get('notes'));
-  if (to > from) show(from, to);
+  if (to > from) jumpTo(from, to, 0, 0);
   get('text').value = words.get('text') ?? '';
   const name = Number(words.get('mark') ?? -1);
   if (name >= 0 && state.marked?.name !== name) markName(name, '');
@@ -121,6 +121,7 @@ function renumber(before) {
       map.set(number, one);
     }
   }
+  state.quiet = new Set([...state.quiet].map(place));
   const {selected} = state.marks;
   if (selected) Object.assign(selected, {track: place(selected.track), arrows: []});
   get('panel').querySelector('.links')?.remove();
@@ -165,7 +166,7 @@ async function begin() {
   });
   isUnshown = false;
   if (source.grows) showAll();
-  else showAround(firstView.from, firstView.to, 0.01, 0);
+  else jumpTo(firstView.from, firstView.to, 0.01, 0);
   fetchWhole().catch(complain);
   showSummary();
   // Not the present address: that may have been replaced meanwhile.

@@ -36,6 +36,17 @@ function grouped(run) {
   return groups;
 }
 
+// Of the head of what is folded in a group because the window has nothing of it.
+const quietKey = key => `${key} quiet`;
+
+// Whether that is all of a group, but for counters that only keep their value.
+function isQuiet(groups, key) {
+  const minor = (groups.get(`${key} minor`) ?? []).filter(number => state.run.tracks[number].kind !== 'counter');
+  return [...groups.get(key), ...minor].every(number => state.quiet.has(number));
+}
+
+const rowsOf = members => members.reduce((sum, number) => sum + Math.max(1, state.run.tracks[number].rows), 0);
+
 // What a group shows while it is closed: the shares of its streams; if it has none, of its ranges, or else of what it has.
 function summary(tracks) {
   const kindOf = number => state.run.tracks[number].kind;
@@ -80,19 +91,22 @@ function linesOf(high, more = 0) {
   for (let run = 0; run < runs; ++run) {
     if (source.isPair && lines.head(`${run}`, source.titles[run], true)) continue;
     let closed = false;
-    for (const [key, members] of grouped(run)) {
+    const groups = grouped(run);
+    for (const [key, members] of groups) {
       const minor = key.endsWith(' minor');
       if (minor && closed) continue;
       const of = minor ? [...new Set(members.map(number => minorOf(tracks[number])))].join(', ') : key.slice(key.indexOf(' ') + 1);
-      const isClosed = lines.head(key, of, false, members);
+      const all = isQuiet(groups, key), quiet = all ? [] : members.filter(number => state.quiet.has(number)), rows = rowsOf(quiet);
+      const isClosed = lines.head(all ? quietKey(key) : key, of, false, members);
       if (!minor) closed = isClosed;
       if (isClosed) continue;
       for (const number of members) {
         const {device, kind} = tracks[number], gpu = `${run} ${device}`;
         if (kind === 'stream' && !shownGpus.has(gpu)) lines.gpu(run, device);
         if (kind === 'stream') shownGpus.add(gpu);
-        lines.track(number);
+        if (rows < 2 || !quiet.includes(number)) lines.track(number);
       }
+      if (rows > 1 && !lines.head(quietKey(key), `${rows} more rows`, false, quiet)) quiet.forEach(number => lines.track(number));
     }
   }
   return lines;
@@ -115,6 +129,36 @@ export function layout() {
   get('height').style.height = `${lines.top + ruler}px`;
 }
 
+// Whether anything of a track is drawn in the window.
+function isSeen(number) {
+  const tile = state.tiles.get(number), {from, to} = state.view;
+  if (number === state.marks.selected?.track || !tile) return true;
+  return tile.points[0] < tile.pixel(to) || tile.rows.some(({x, end}) => x[lowerBound(end, tile.pixel(from) + 0.001)] < tile.pixel(to));
+}
+
+// If the page has no room for all rows at their full height, those with nothing in a window that was jumped to are folded, once
+// all of it has come. Not when it is zoomed or moved: rows would change places under the pointer.
+function foldQuiet() {
+  const scroll = get('scroll');
+  state.jumped = false;
+  state.quiet.clear();
+  if (linesOf(tallestRow).top > painter.height / painter.ratio - ruler) {
+    state.run.tracks.forEach((track, number) => {
+      if (isSeen(number)) return;
+      state.quiet.add(number);
+      for (const key of groupsOf(track).slice(1).map(quietKey)) {
+        if (!state.known.has(key)) state.closed.add(key);
+        state.known.add(key);
+      }
+    });
+  }
+  // What is on top stays there.
+  const top = state.items.find(item => item.track >= 0 && item.top >= scroll.scrollTop && !state.quiet.has(item.track));
+  layout();
+  const now = top && state.items.find(item => item.track === top.track && item.row === top.row);
+  if (now) scroll.scrollTop += now.top - top.top;
+}
+
 function visibleTracks() {
   const scroll = get('scroll').scrollTop, height = painter.height / painter.ratio;
   const shown = state.items.filter(item => (item.track >= 0 || item.tracks) && item.top + item.height > scroll - height && item.top < scroll + 2 * height);
@@ -131,12 +175,18 @@ function isGood(tile) {
   return !tile.old && coversView(tile) && Math.abs(tile.density / asked - 1) < 0.01;
 }
 
+const allTracks = () => state.run.tracks.map((_, i) => i).slice(0, 512);
+
 // One request at a time; when it is done, the newest view is requested.
 async function ask() {
-  const {view, run, tiles, whole} = state;
+  const {view, run, tiles, whole, jumped} = state;
   if (state.asking) return;
-  const wanted = visibleTracks().filter(track => !tiles.has(track) || !isGood(tiles.get(track)));
-  if (wanted.length === 0) return;
+  const wanted = (jumped ? allTracks() : visibleTracks()).filter(track => !tiles.has(track) || !isGood(tiles.get(track)));
+  if (wanted.length === 0) {
+    if (!jumped) return;
+    foldQuiet();
+    return redraw();
+  }
   state.asking = true;
   const span = view.to - view.from, margin = Math.min(0.5, (8192 / pixels() - 1) / 2);
   const from = Math.floor(view.from - margin * span), to = Math.max(from + 1, Math.ceil(view.to + margin * span));
@@ -149,6 +199,7 @@ async function ask() {
       if (!whole.has(track) || tile.covers(run.begin, run.end)) whole.set(track, tile);
       if (run.tracks[track].kind === 'counter') widen(track, tile.points);
     }
+    if (state.jumped && wanted.every(track => isGood(tiles.get(track)))) foldQuiet();
     get('status').textContent = state.standing;
     get('lost').hidden = true;
   } catch (error) {
@@ -162,7 +213,7 @@ async function ask() {
 
 // Pictures of the whole run: for the strip of it, and for what a newer tile does not cover.
 export async function fetchWhole() {
-  const {run, whole} = state, tracks = run.tracks.map((_, i) => i).slice(0, 512), {shifts, version} = source;
+  const {run, whole} = state, tracks = allTracks(), {shifts, version} = source;
   if (tracks.length === 0 || run.records === 0) return;
   const from = Math.floor(run.begin), to = Math.max(from + 1, Math.ceil(run.end));
   const answer = await source.tiles(tracks, from, to, 1200, {from, to});
@@ -211,6 +262,7 @@ export function show(from, to) {
   const span = Math.min(Math.max(to - from, least), most), middle = (from + to) / 2;
   from = Math.min(Math.max(middle - span / 2, run.begin - span * 0.9), run.end - span * 0.1);
   state.view = {from, to: from + span};
+  state.jumped = false;
   clearTimeout(state.remembering);
   state.remembering = setTimeout(remember, 200);
   document.dispatchEvent(new Event('viewmove'));
@@ -222,7 +274,12 @@ export function showAround(from, to, part = 0.3, least = 10) {
   const margin = Math.max((to - from) * part, least);
   show(from - margin, to + margin);
 }
-export function showAll() { showAround(state.run.begin, state.run.end, 0.01, 0); }
+// Shows a range that may be anywhere.
+export function jumpTo(from, to, part = 0.3, least = 10) {
+  showAround(from, to, part, least);
+  state.jumped = true;
+}
+export function showAll() { jumpTo(state.run.begin, state.run.end, 0.01, 0); }
 // Shows a window of this length.
 export function showAt(middle, span = state.view.to - state.view.from) { show(middle - span / 2, middle + span / 2); }
 
@@ -237,8 +294,8 @@ export function move(part) {
 
 export function fit() {
   const {range, selected} = state.marks;
-  if (range) showAround(range.from, range.to);
-  else if (selected) showAround(selected.begin, selected.end);
+  if (range) jumpTo(range.from, range.to);
+  else if (selected) jumpTo(selected.begin, selected.end);
   else showAll();
 }
 
