@@ -351,7 +351,7 @@ export class Painter {
     }
   }
 
-  // Names of rows; faint, if there is nothing beside them.
+  // Names of rows; faint, if there is nothing next to them.
   side(items, scroll, seen) {
     const {context} = this, height = this.height / this.ratio, room = this.labels - 24;
     context.fillStyle = this.colors.ground;
