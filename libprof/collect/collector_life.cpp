@@ -139,6 +139,7 @@ bool Collector::set_up(const char* socket_path) {
   // After that: CUPTI 13.5 records no kernels in a context that is already being sampled.
   if (by_context) by_context->begin(contexts_.all());
   if (contexts_.any_seen()) buffers_.keep_device_names();
+  spare_cupti(cupti_.library);
   if (tracing_.wants(schema::ExternalCorrelation::info.id)) receive_external_correlation();
   share_cupti();
   if (!std::exchange(handlers_, true)) {
@@ -390,7 +391,6 @@ void Collector::send_definitions() {
 // From the first call on, even in a program with its own libcupti. Libraries loaded later are found
 // by our thread.
 void Collector::receive_external_correlation() {
-  spare_cupti(cupti_.library);
   take_external_correlation(cupti_.cuptiActivityPushExternalCorrelationId,
                             cupti_.cuptiActivityPopExternalCorrelationId);
   look_for_second_clients();

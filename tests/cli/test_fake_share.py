@@ -6,6 +6,7 @@ import sys
 import textwrap
 import unittest
 
+from command_line import SOURCE
 from fake_run import BARE_CUPTI, CUPTI, FAKE, SANITIZED
 from test_fake_attach import AttachTest
 
@@ -66,6 +67,20 @@ class Share(AttachTest):
         database = self.database()
         self.assertEqual(database.kernels()["traced"], 2 * TRACED)
         self.assertEqual(database.one("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"), 0)
+
+    @unittest.skipIf(SANITIZED, "an interpreter without the sanitizer cannot load the collector")
+    def test_cupti_in_two_libraries(self):
+        """What the collector loads as CUPTI is no client of it, whatever its name is."""
+        library, records = self.folder / "libbothways.so", self.folder / "calls"
+        compiled = ["cc", "-shared", "-fPIC", SOURCE / "tests/gpu/both_ways.c", "-o", library, CUPTI,
+                    f"-Wl,-rpath,{CUPTI.parent}", "-ldl"]  # fmt: skip
+        subprocess.run(compiled, check=True)
+        run = self.profile(
+            sys.executable, "-c",
+            f"__import__('ctypes').CDLL({str(FAKE / 'libcuda.so.1')!r}).fake_launch(b'k', 5)",
+            cupti=library, check=0, BOTH_WAYS=records)  # fmt: skip
+        self.assertEqual(self.database().kernels(), {"k": 5}, run.stderr)
+        self.assertGreaterEqual(len(records.read_bytes()), 5 * 40)
 
     def test_not_shared(self):
         for options in (["--no-share"], ["--pc-sampling"]):
