@@ -337,9 +337,9 @@ class Leftovers(Tools):
                 process.kill()
         self.gpuprof("slice", path, "--from", "0", "-f", "-o", "part.sqlite")
         left = [each.name for each in self.folder.iterdir() if each.name.startswith(".gpuprof")]
-        # A process killed before it had a lock left only an empty folder.
+        # A process killed before it had a lock left that at most, which goes after an hour.
         for name in left:
-            self.assertEqual(list((self.folder / name).iterdir()), [])
+            self.assertIn([each.name for each in (self.folder / name).iterdir()], ([], ["new-lock"]))
 
 
 class Anonymous(Tools):

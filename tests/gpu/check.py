@@ -288,12 +288,15 @@ def alone(function):
     return check(function)
 
 
-def each(name, values):
+def each(name, values, alone=False):
     """A check per value: NAME_VALUE."""
 
     def register(function):
         for value in values:
-            CHECKS[f"{name}_{value}".replace("-", "_")] = lambda c, value=value: function(c, value)
+            check_name = f"{name}_{value}".replace("-", "_")
+            CHECKS[check_name] = lambda c, value=value: function(c, value)
+            if alone:
+                ALONE.add(check_name)
         return function
 
     return register
