@@ -196,6 +196,24 @@ class KernelRules(FindingsTest):
                        lambda made, sound, it=metric: self.metric(made, it, 50 if sound else 12.5),
                        87500, {})  # fmt: skip
 
+    def test_time_of_measuring(self):
+        """Where kernels were measured, the program waited for that: idle time is judged by nobody."""
+        for measured, found in ((False, ["host_away"]), (True, ["scattered_accesses"])):
+            made = self.made()
+            if measured:
+                self.metric(made, "gld_efficiency", 12.5)
+            else:
+                made.call("cudaLaunchKernel", 10, 90)
+                made.kernel(100, 200, registersPerThread=16)
+            made.call("cudaLaunchKernel", 9000, 9010)
+            made.kernel(9020, 9120, registersPerThread=16)
+            document = self.findings(made.finish(), "--min", "0")
+            self.assertEqual([each["rule"] for each in document["findings"]][:1], found)
+            (device,) = document["devices"]
+            self.assertEqual(device["measured"], measured)
+            self.assertEqual(device["time_ns"], 200 * US if measured else 9020 * US)
+            self.assertEqual(device["idle_ns"], 0 if measured else 8820 * US)
+
     def measured(self, rule, metric, few, many, expected):
         self.check(rule, lambda made, sound: self.metric(made, metric, few if sound else many),
                    expected, {})  # fmt: skip

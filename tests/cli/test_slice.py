@@ -339,7 +339,9 @@ class Leftovers(Tools):
         left = [each.name for each in self.folder.iterdir() if each.name.startswith(".gpuprof")]
         # A process killed before it had a lock left that at most, which goes after an hour.
         for name in left:
-            self.assertIn([each.name for each in (self.folder / name).iterdir()], ([], ["new-lock"]))
+            self.assertIn(
+                [each.name for each in (self.folder / name).iterdir()], ([], ["new-lock"])
+            )
 
 
 class Anonymous(Tools):

@@ -26,7 +26,8 @@ using reading::is_of_content;
 using reading::number;
 using store::Statement;
 
-constexpr std::int64_t most_cost = 10;  // percent of the program's time
+constexpr std::int64_t most_cost = 10;     // percent of the program's time
+constexpr std::int64_t few_measured = 10;  // percent of the kernels
 constexpr std::string_view not_computable =
     "Tables or values of the file are not as gpuprof writes them.";
 
@@ -48,6 +49,18 @@ std::vector<std::string> find_doubts(store::Database& database, std::int64_t ste
                      count_of(steps, "step") + ".");
   }
   return doubts;
+}
+
+// Whether metrics of kernels held the program up, so that the host and the GPU waited for that.
+bool kernels_were_measured(store::Database& database) {
+  if (!database.has_table("METRIC_RANGE") || !database.has_table("KERNEL_TIME")) return false;
+  const auto of = [&](const char* sql) { return number(database, sql).value_or(0); };
+  const std::int64_t measured = of("SELECT count(*) FROM METRIC_RANGE WHERE kind = 'kernel'");
+  return measured > 0 && measured > of("SELECT sum(count) FROM KERNEL_TIME") / 100 * few_measured;
+}
+
+bool is_idle(std::string_view part) {
+  return part != "compute" && part != "communication" && part != "set" && !part.starts_with("copy");
 }
 
 Confidence lowered(Confidence confidence) {
@@ -80,12 +93,17 @@ class Reading {
         names_(database_, reading::NameStyle::compatible),
         account_(account_lines(accounts)),
         room_(room_of(account_)),
+        measured_(kernels_were_measured(database_)),
         snapshot_(snapshot),
         judged_(judged) {}
 
   Findings read(const std::function<void()>& check) {
     result_.begin = relative(accounts_.window.first);
     result_.end = relative(accounts_.window.last);
+    if (measured_) {
+      for (auto& [device, parts] : room_)
+        std::erase_if(parts, [](const auto& part) { return is_idle(part.first); });
+    }
     read_devices();
     if (room_.empty()) return std::move(result_);
     result_.steps = reading::count_steps(database_, accounts_.window.first, accounts_.window.last);
@@ -103,7 +121,10 @@ class Reading {
     report::TimeAccount account = report::account_of(database_, accounts_);
     auto gpu = account.gpus.begin();
     for (const auto& [id, parts] : accounts_.devices) {
-      Device device{.id = id, .name = std::move(gpu->name), .rows = std::move(gpu->rows)};
+      Device device{.id = id,
+                    .name = std::move(gpu->name),
+                    .measured = measured_,
+                    .rows = std::move(gpu->rows)};
       ++gpu;
       std::int64_t before = 0;
       for (const compute::AccountPart& part : parts) {
@@ -112,7 +133,8 @@ class Reading {
         if (part.what == "communication") device.communication += part.duration;
         if (part.what == "copy") device.copy += part.duration;
         if (part.what == "set") device.set += part.duration;
-        if (part.what != "before" && part.what != "after") device.time += part.duration;
+        if (part.what == "before" || part.what == "after") continue;
+        if (!measured_ || !is_idle(part.what)) device.time += part.duration;
       }
       device.begin = result_.begin + before;
       if (const auto its = room_.find(id); its != room_.end()) device.parts = its->second;
@@ -192,6 +214,7 @@ class Reading {
   reading::Names names_;
   const std::vector<AccountLine> account_;
   Room room_;  // what is left
+  const bool measured_;
   store::Snapshot& snapshot_;
   const reading::JudgedWindow& judged_;
   SlowSteps slow_ = {};

@@ -39,7 +39,10 @@ struct Device {
   std::int64_t id = 0;
   std::string name;        // text of the file
   std::int64_t begin = 0;  // ns after the run's zero
-  std::int64_t time = 0;   // ns from its first work to its last; in a window, what of that is in it
+  // Kernels were measured one at a time while the program ran. How long the GPU was idle says
+  // nothing then: it is left out of the time and of the parts.
+  bool measured = false;
+  std::int64_t time = 0;  // ns from its first work to its last; in a window, what of that is in it
   std::int64_t compute = 0, communication = 0, copy = 0, set = 0;  // ns
   // ns by part of the account, as statement.hpp names them; they add up to the time.
   std::map<std::string, std::int64_t> parts = {};

@@ -13,6 +13,7 @@ Json device_json(const Device& device) {
   return {{"device_id", device.id},
           {"name", device.name},
           {"relative_begin_ns", device.begin},
+          {"measured", device.measured},
           {"time_ns", device.time},
           {"compute_ns", device.compute},
           {"communication_ns", device.communication},

@@ -35,6 +35,12 @@ std::string part_words(const std::string& part) {
 }
 
 std::string verdict(const Device& device) {
+  if (device.measured) {
+    return printable(device.name) + " (" + std::to_string(device.id) + ") worked for " +
+           time_words(device.time) +
+           ". Its kernels were measured one at a time, which holds the program up: how long it was "
+           "idle says nothing and is left out here. Record without --metrics to judge that.";
+  }
   return printable(report::verdict_of({.id = device.id, .name = device.name, .rows = device.rows}));
 }
 
