@@ -295,16 +295,20 @@ def threads_that_part(mended):
 
 @fault
 def atomics_of_each_thread(mended):
-    """Each thread adds to a sum in memory, or a warp does so once."""
-    code = r"""extern "C" __global__ void add_up(float* sums, int warps_first) {
+    """Each thread adds to a sum in memory, or a block does so once."""
+    code = r"""extern "C" __global__ void add_up(const float* from, float* sums, int blocks_first) {
+      __shared__ float of_block;
+      if (threadIdx.x == 0) of_block = 0;
+      __syncthreads();
       int i = blockIdx.x * blockDim.x + threadIdx.x;
-      float value = i % 7;
-      if (warps_first)
-        for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(~0u, value, step);
-      if (!warps_first || threadIdx.x % 32 == 0) atomicAdd(&sums[i * 2654435761u % 4096], value);
+      float* sum = &sums[i * 2654435761u % 4096];
+      atomicAdd(blocks_first ? &of_block : sum, from[i]);
+      __syncthreads();
+      if (blocks_first && threadIdx.x == 0) atomicAdd(sum, of_block);
     }"""
-    kernel, target = compiled(code, "add_up"), on_cupy(4096)
-    return lambda: kernel((1 << 14,), (256,), (target, int(mended)))
+    kernel, count = compiled(code, "add_up"), 1 << 22
+    source, target = on_cupy(count), on_cupy(4096)
+    return lambda: kernel((count // 256,), (256,), (source, target, int(mended)))
 
 
 @fault
@@ -515,7 +519,7 @@ def streams_in_turns(mended):
         for each, stream in zip(x, streams, strict=True):
             stream.wait_stream(now if mended else before)
             with torch.cuda.stream(stream):
-                add_often[(16,)](each, 20_000, 1024)
+                add_often[(16,)](each, 100_000, 1024)
             before = stream
         for stream in streams:
             now.wait_stream(stream)

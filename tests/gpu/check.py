@@ -288,15 +288,12 @@ def alone(function):
     return check(function)
 
 
-def each(name, values, alone=False):
+def each(name, values):
     """A check per value: NAME_VALUE."""
 
     def register(function):
         for value in values:
-            check_name = f"{name}_{value}".replace("-", "_")
-            CHECKS[check_name] = lambda c, value=value: function(c, value)
-            if alone:
-                ALONE.add(check_name)
+            CHECKS[f"{name}_{value}".replace("-", "_")] = lambda c, value=value: function(c, value)
         return function
 
     return register

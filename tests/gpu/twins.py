@@ -1,8 +1,9 @@
 """Checks of gpuprof findings: of programs with one fault, and of their mended twins (examples/twins.py)."""
 
 import json
+import sys
 
-from check import EXAMPLES, each, run
+from check import EXAMPLES, ROOT, alone, run
 from frameworks import python
 
 TWINS = EXAMPLES / "twins.py"
@@ -22,7 +23,7 @@ FAULTS = {
     "slow_loader": "host_away",
     "work_of_the_host": "host_away",
     "few_blocks": "small_grids",
-    "registers_spilled": "spills",
+    "registers_spilled": "local_traffic",
     "one_block_too_many": "partial_waves",
     "launches_of_another_length": "uneven_launches",
     "pools_that_shrink": "pool_growth",
@@ -38,20 +39,15 @@ FAULTS = {
     "atomics_of_each_thread": "many_atomics",
     "warps_at_a_barrier": "barrier_stalls",
 }
-OF_CUPY = {
-    "registers_spilled",
-    "one_block_too_many",
-    "launches_of_another_length",
-    "pools_that_shrink",
-    "loads_with_a_stride",
-    "threads_at_one_bank",
-    "threads_that_part",
-    "atomics_of_each_thread",
-    "warps_at_a_barrier",
-}
 FOR_FINDINGS = ("--metrics", "@findings", "--replay-mode", "kernel")
 # What a trace does not show: how findings proposes to record it.
 OPTIONS = {
+    "registers_spilled": (
+        "--metrics",
+        "gld_transactions,gst_transactions,local_load_transactions,local_store_transactions",
+        "--replay-mode",
+        "kernel",
+    ),
     "loads_with_a_stride": FOR_FINDINGS,
     "threads_at_one_bank": FOR_FINDINGS,
     "threads_that_part": FOR_FINDINGS,
@@ -63,17 +59,6 @@ OPTIONS = {
     ),
     "warps_at_a_barrier": ("--pc-sampling",),
 }
-
-
-def findings_of(c, fault, *options):
-    path = c.folder / f"{fault}{''.join(options)}.sqlite"
-    modules = ("torch", "triton", *(("cupy",) if fault in OF_CUPY else ()))
-    words = [python(c, *modules), TWINS, fault, *options]
-    recorded = run([c.options.gpuprof, "-q", *OPTIONS.get(fault, ()), "-o", path, *words])
-    c.equal(recorded.code, 0, f"exit code; {recorded.stderr.strip()[-300:]}")
-    asked = run([c.options.gpuprof, "findings", path, "--json", "--min", "0"])
-    c.equal(asked.code, 0, f"exit code of findings; {asked.stderr.strip()}")
-    return json.loads(asked.stdout)
 
 
 def step_time(document):
@@ -88,20 +73,22 @@ def simulated_step(document, rule):
     return None
 
 
-@each("twins", FAULTS)
-def twins(c, fault):
-    """A fault is found first, and its twin is without."""
-    rule = FAULTS[fault]
-    faulty, mended = findings_of(c, fault), findings_of(c, fault, "--mended")
-    found = [each["rule"] for each in faulty["findings"]]
-    c.equal(found[:1], [rule], f"what is found first, of {found}")
-    left = sum(each["share"] for each in mended["findings"] if each["rule"] == rule)
-    c.expect(left < LEAST_LEFT, f"the twin has {left:.1%} of it")
-    before, after = step_time(faulty), step_time(mended)
-    c.seen.update(step_us=round(before / 1e3, 1), step_of_the_twin_us=round(after / 1e3, 1))
-    for finding in faulty["findings"]:
-        if finding["rule"] == rule:
-            c.seen["share"] = round(finding["share"], 4)
-    if simulated := simulated_step(faulty, rule):
-        c.seen["simulated_step_us"] = round(simulated / 1e3, 1)
-        c.seen["simulated_of_the_twin"] = round(simulated / after, 3)
+@alone
+def twins(c):
+    """Each fault is found first, and its mended twin is without."""
+    seen = c.folder / "twins.json"
+    ran = run([sys.executable, ROOT / "scripts/twins", "--gpuprof", c.options.gpuprof, "--json", seen,
+               "--python", python(c, "torch", "triton", "cupy")], timeout=400)  # fmt: skip
+    c.equal(ran.code, 0, f"exit code of scripts/twins; {ran.stderr.strip()[-300:]}")
+    twins_seen = json.loads(seen.read_text())
+    c.equal({one["fault"] for one in twins_seen}, set(FAULTS), "programs")
+    for one in twins_seen:
+        fault = one["fault"]
+        if c.expect("problem" not in one, f"{fault}: {one.get('problem')}"):
+            c.expect(one["found"] == 1, f"{fault}: first are {one['first']}, not {one['rule']}")
+            c.expect(
+                one["in_twin"] < LEAST_LEFT, f"{fault}: the twin has {one['in_twin']:.1%} of it"
+            )
+            c.seen[fault] = {
+                name: one[name] for name in ("step_us", "simulated_us", "twin_us", "ratio")
+            }

@@ -19,7 +19,11 @@ extern const Rule spills{
   GROUP BY device, name)",
     .bound = "It is all the time of these kernels: how much of it is local memory's takes metrics.",
     .confidence = Confidence::low,
-    .reason = "How often the local memory is used is not recorded.",
+    .reason =
+        "How often the local memory is used is not recorded. For a kernel that spilled, CUPTI 13.5 "
+        "said 0 "
+        "bytes on an H100: no finding does not mean that nothing spills; local_traffic measures "
+        "it.",
     .fix =
         "Compile with -Xptxas -v, which prints spills: more registers (__launch_bounds__, "
         "--maxrregcount), less unrolling, arrays with constant indices.",
