@@ -27,8 +27,11 @@ const actions = {
   Escape: () => { mark(null); unmark(); },
 };
 
+let pointed = null;  // where the pointer is on the picture
+
 // A line at the pointer with its time.
 function cross(point) {
+  pointed = point;
   const element = get('cross');
   element.hidden = !point || point.x < painter.labels;
   if (element.hidden) return;
@@ -172,7 +175,7 @@ export function listen(more, align) {
     remember();
   });
   listenToDivide();
-  document.addEventListener('viewmove', follow);
+  document.addEventListener('viewmove', () => { follow(); cross(pointed); });
   new ResizeObserver(resized).observe(canvas);
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', newColors);
 }
