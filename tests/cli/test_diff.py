@@ -258,6 +258,10 @@ class Diff(unittest.TestCase):
         markdown = self.run_it("diff", "--markdown", self.made(many), self.made(many)).stdout
         self.assertLess(len(markdown.encode()), 60_000)
 
+    def test_steps_on_one_side_only(self):
+        said = self.run_it("diff", self.torch_step, self.made({"one": 1000})).stdout
+        self.assertRegex(said.splitlines()[0], r"A run takes \S+ in A, a step \S+ in B\.$")
+
     def test_a_window(self):
         found = self.document([self.torch_step], [self.torch_step], "--from", "3.6", "--to", "3.7")
         self.assertEqual(found["time"]["a_ns"], 100_000_000)

@@ -241,9 +241,16 @@ Json json_of(const std::vector<Run>& runs) {
 
 std::string headline(const Comparison& sides) {
   const Change& step = sides.step;
-  const std::string what = sides.has_steps() ? "step" : "run";
+  const auto of = [](const std::vector<Run>& runs) {
+    return runs.front().steps > 0 ? "step" : "run";
+  };
+  const std::string what = of(sides.a);
   std::string text = title(sides.verdict) + ": ";
   if (!sides.reason.empty()) text += printable(sides.reason) + ". ";
+  if (what != of(sides.b)) {
+    return text + "A " + what + " takes " + time_text(step.a) + " in A, a " + of(sides.b) + " " +
+           time_text(step.b) + " in B.";
+  }
   text += (sides.reason.empty() ? "the " : "The ") + what + " takes " + time_text(step.a) +
           " in A and " + time_text(step.b) + " in B (" +
           change_share_text(step.share(step.difference()));
