@@ -11,6 +11,7 @@
 #include "tests/fake_cupti/cupti/metrics.hpp"
 #include "tests/fake_cupti/cupti/params.hpp"
 #include "tests/fake_cupti/cupti/settings.hpp"
+#include "tests/fake_cupti/cupti/state.hpp"
 
 namespace fake {
 namespace {
@@ -51,6 +52,9 @@ CUptiResult cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params* params) {
   // What NVIDIA's answers before cuInit is through. Nothing comes of it.
   void* const cuda = driver();
   const auto is_up = cuda ? reinterpret_cast<IsUp>(dlsym(cuda, is_up_name)) : nullptr;
+  if (version() < 130100 && cupti().enabled[CUPTI_ACTIVITY_KIND_PCIE].load()) {
+    return CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED;
+  }
   return is_up && is_up() ? CUPTI_SUCCESS : CUPTI_ERROR_UNKNOWN;
 }
 
