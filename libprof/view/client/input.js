@@ -109,6 +109,7 @@ function click({x, y}) {
 function resized() {
   painter.resize();
   if (state.run) layout();
+  state.jumped ||= state.folded;  // there is more or less room for what was folded
   redraw();
 }
 

@@ -21,8 +21,8 @@ export const state = new class {
   /** @type {Span} */ view = {from: 0, to: 1};
   /** @type {Item[]} */ items = [];
   asking = false; drawn = false; remembering = 0;
-  // timeline.js: whether rows without anything in the window are still to be folded, and the tracks that are
-  jumped = false;
+  // timeline.js: whether rows without anything in the window are still to be folded, or were for this window; and their tracks
+  jumped = false; folded = false;
   /** @type {Set<number>} */ quiet = new Set();
   // timeline.js, by track: the newest tile; one of the whole run, where the newest does not cover; a counter's extremes
   /** @type {Map<number, Tile>} */ tiles = new Map();

@@ -141,6 +141,7 @@ function isSeen(number) {
 function foldQuiet() {
   const scroll = get('scroll');
   state.jumped = false;
+  state.folded = true;
   state.quiet.clear();
   if (linesOf(tallestRow).top > painter.height / painter.ratio - ruler) {
     state.run.tracks.forEach((track, number) => {
@@ -262,7 +263,7 @@ export function show(from, to) {
   const span = Math.min(Math.max(to - from, least), most), middle = (from + to) / 2;
   from = Math.min(Math.max(middle - span / 2, run.begin - span * 0.9), run.end - span * 0.1);
   state.view = {from, to: from + span};
-  state.jumped = false;
+  state.jumped = state.folded = false;
   clearTimeout(state.remembering);
   state.remembering = setTimeout(remember, 200);
   document.dispatchEvent(new Event('viewmove'));
