@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/compute/communication.hpp"
@@ -18,7 +19,7 @@ bool GpuWork::is_kernel() const { return schema::gpu_kinds[kind].type == "kernel
 bool GpuWork::computes() const { return is_kernel() || schema::gpu_kinds[kind].type == "graph"; }
 
 void CorrelationSet::add(std::int64_t correlation) {
-  const std::int64_t number = correlation >> 15;
+  const std::int64_t number = block_of(correlation);
   if (!adding_ || number != adding_number_) {
     auto found = blocks_.find(number);
     if (found == blocks_.end()) {
@@ -26,7 +27,7 @@ void CorrelationSet::add(std::int64_t correlation) {
         full_ = true;
         return;
       }
-      found = blocks_.emplace(number, Block(ids_per_block)).first;
+      found = blocks_.try_emplace(number).first;
     }
     adding_ = &found->second;
     adding_number_ = number;
@@ -36,7 +37,7 @@ void CorrelationSet::add(std::int64_t correlation) {
 
 bool CorrelationSet::contains(std::int64_t correlation) const {
   if (full_) return true;
-  const std::int64_t number = correlation >> 15;
+  const std::int64_t number = block_of(correlation);
   if (!latest_ || number != latest_number_) {
     const auto found = blocks_.find(number);
     if (found == blocks_.end()) return false;

@@ -1,13 +1,13 @@
 // All GPU work, in start order.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
-#include <vector>
 
 #include "libprof/compute/kernel_rows.hpp"
 #include "libprof/compute/row_groups.hpp"
@@ -50,11 +50,13 @@ class CorrelationSet {
   bool is_full() const { return full_; }
 
  private:
-  using Block = std::vector<bool>;
-  static constexpr std::size_t most_blocks = 1 << 14;  // of 4 KiB each
-  static constexpr std::int64_t ids_per_block = 1 << 15;
+  // Small, because of a process that seldom asks for work few ids are in a set.
+  static constexpr int bits_of_place = 12;
+  static constexpr std::size_t most_blocks = 1 << 17;  // of 512 bytes each
+  using Block = std::bitset<1 << bits_of_place>;
+  static std::int64_t block_of(std::int64_t correlation) { return correlation >> bits_of_place; }
   static std::size_t place_of(std::int64_t correlation) {
-    return static_cast<std::size_t>(correlation & (ids_per_block - 1));
+    return static_cast<std::size_t>(correlation & ((1 << bits_of_place) - 1));
   }
   std::unordered_map<std::int64_t, Block> blocks_;
   // Blocks never move; lookups tend to be near the previous one.

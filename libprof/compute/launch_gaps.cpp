@@ -60,7 +60,8 @@ bool StreamWaits::ended(const Gap& gap) const {
 
 void LaunchGaps::add(std::size_t place, const Gap& gap) {
   if (gap.behind.correlation == 0) return;
-  gaps_.add({gap.behind.correlation, gap.begin, gap.end, place, waits_.ended(gap)});
+  gaps_.add({gap.behind.correlation, gap.begin, gap.end, static_cast<std::uint32_t>(place),
+             waits_.ended(gap)});
 }
 
 void LaunchGaps::Launching::add(const LaunchCall& call) {

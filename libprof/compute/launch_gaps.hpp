@@ -63,7 +63,7 @@ class LaunchGaps {
  private:
   struct Launched {
     std::int64_t correlation, begin, end;
-    std::size_t place;
+    std::uint32_t place;
     bool for_event;
     bool operator<(const Launched& other) const { return correlation < other.correlation; }
   };

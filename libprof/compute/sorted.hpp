@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "libprof/base/error.hpp"
+#include "libprof/base/large_vector.hpp"
 #include "libprof/base/merge.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/base/whole.hpp"
@@ -174,7 +175,7 @@ class Sorted {
   }
 
   std::size_t most_;
-  std::vector<Item> items_;
+  LargeVector<Item> items_;
   std::vector<Run> runs_;
   std::uint64_t written_ = 0;
   int file_ = -1;

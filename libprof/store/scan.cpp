@@ -3,6 +3,8 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -134,7 +136,7 @@ Snapshot::Snapshot(Database& database, SnapshotOptions options) : database_(data
                               : std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
   // An unfinished statement holds on to an older state.
   const bool idle = sqlite3_txn_state(database.handle(), "main") == SQLITE_TXN_NONE;
-  if (idle && size >= options.parallel_from_bytes) open_readers(wanted);
+  if (idle && size >= options.parallel_from_bytes) open_readers(wanted, options.twice);
   if (readers_.empty()) database.execute("BEGIN");
   own_transaction_ = true;
 }
@@ -149,7 +151,14 @@ bool Snapshot::in_file() {
   return true;
 }
 
+Snapshot::Snapshot(std::unique_ptr<Database> database, std::vector<Database> readers)
+    : held_(std::move(database)),
+      database_(*held_),
+      own_transaction_(true),
+      readers_(std::move(readers)) {}
+
 Snapshot::~Snapshot() {
+  other_.reset();
   readers_.clear();
   try {
     if (own_transaction_) database_.execute("COMMIT");
@@ -160,7 +169,7 @@ Snapshot::~Snapshot() {
 
 // The database's data version changes when another connection commits. If it is the same before and
 // after all transactions began, they all see the same state.
-void Snapshot::open_readers(std::size_t count) {
+void Snapshot::open_readers(std::size_t count, bool twice) {
   const char* path = sqlite3_db_filename(database_.handle(), "main");
   if (path == nullptr || *path == '\0') return;  // in memory
   const auto moved = [](Database& database) {
@@ -172,7 +181,7 @@ void Snapshot::open_readers(std::size_t count) {
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     try {
       const auto before = version(database_);
-      for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t i = 0; i < (twice ? 2 * count + 1 : count); ++i) {
         Database& reader = readers_.emplace_back(database_.reader());
         // A writer may be waiting for one of our readers and keep the next one out.
         reader.execute("PRAGMA busy_timeout = 100");
@@ -182,6 +191,7 @@ void Snapshot::open_readers(std::size_t count) {
       database_.execute("BEGIN");
       if (version(database_) == before && !moved(database_) &&
           std::ranges::none_of(readers_, moved)) {
+        if (twice) split(count);
         return;
       }
     } catch (const Error&) {
@@ -190,6 +200,16 @@ void Snapshot::open_readers(std::size_t count) {
     readers_.clear();
     if (!sqlite3_get_autocommit(database_.handle())) database_.execute("ROLLBACK");
   }
+}
+
+// The readers after these are the other snapshot's.
+void Snapshot::split(std::size_t count) {
+  const auto rest = readers_.begin() + static_cast<std::ptrdiff_t>(count);
+  auto database = std::make_unique<Database>(std::move(*rest));
+  std::vector<Database> readers(std::make_move_iterator(rest + 1),
+                                std::make_move_iterator(readers_.end()));
+  readers_.erase(rest, readers_.end());
+  other_.reset(new Snapshot(std::move(database), std::move(readers)));
 }
 
 }  // namespace gpuprof::store

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,6 +72,7 @@ struct SnapshotOptions {
   unsigned threads = 0;  // 0: one per CPU, at most 8
   // Smaller files are read by one thread: starting more costs as much as reading 10 MB.
   std::int64_t parallel_from_bytes = 16 << 20;
+  bool twice = false;  // with Snapshot::other()
 };
 
 // A read transaction on a database, plus one connection per reading thread that sees the same
@@ -92,17 +94,25 @@ class Snapshot {
   // itself.
   Database& reader(std::size_t thread) { return readers_.empty() ? database_ : readers_[thread]; }
   bool has_own_readers() const { return !readers_.empty(); }
+  // The same state with connections of its own, for another thread, which nobody watches. Null
+  // without own readers.
+  Snapshot* other() { return other_.get(); }
   // Whether the file holds the entire state and keeps it as long as the snapshot lives: there is no
   // log, and our locks keep writers out. Database::read_file() of a reader then returns what SQLite
   // would.
   bool in_file();
 
  private:
-  void open_readers(std::size_t count);
+  // All are in a transaction.
+  Snapshot(std::unique_ptr<Database> database, std::vector<Database> readers);
+  void open_readers(std::size_t count, bool twice);
+  void split(std::size_t count);
 
+  std::unique_ptr<Database> held_;
   Database& database_;
   bool own_transaction_ = false;
   std::vector<Database> readers_;
+  std::unique_ptr<Snapshot> other_;
 };
 
 }  // namespace gpuprof::store

@@ -137,6 +137,30 @@ TEST_CASE("small files, files in memory and files in a transaction are read by o
   }
 }
 
+TEST_CASE("another thread reads the same state at the same time", "[tsan]") {
+  const TemporaryFile file("other");
+  Database writer = make(file, "PRAGMA journal_mode = WAL; CREATE TABLE t(v INT);" +
+                                   numbers("INSERT INTO t SELECT i", 50'000));
+  Database database(file.path(), Database::Mode::read_only);
+  {
+    Snapshot alone(database, four_threads);
+    CHECK_FALSE(alone.other());
+  }
+  Snapshot snapshot(database, {.threads = 2, .parallel_from_bytes = 0, .twice = true});
+  Snapshot* const other = snapshot.other();
+  REQUIRE(other);
+  CHECK(snapshot.threads() == 2);
+  CHECK(other->threads() == 2);
+  writer.execute("DELETE FROM t");
+  Sums theirs;
+  {
+    const std::jthread thread([&] { theirs = sums(*other, "t"); });
+    CHECK(sums(snapshot, "t").rows == 50'000);
+  }
+  CHECK(theirs.rows == 50'000);
+  CHECK(other->database().integer("SELECT count(*) FROM t") == 50'000);
+}
+
 TEST_CASE("after a snapshot the database is as before") {
   const TemporaryFile file("after");
   Database database = make(file, "CREATE TABLE t(v INT);" + numbers("INSERT INTO t SELECT i", 10));

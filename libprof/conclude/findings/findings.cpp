@@ -244,14 +244,17 @@ Findings read_findings(store::Database& database, const reading::Moment& from,
   const reading::Window& window = judged.window;
   reading::Tables tables(database);
   const std::int64_t zero = reading::zero_of_run(tables).value_or(0);
-  store::Snapshot snapshot(database);
+  store::Snapshot snapshot(database, {.twice = true});
+  Simulated simulated(snapshot, window);
   const compute::Accounts accounts =
       compute::read_accounts(snapshot, {window.from, window.to}, check);
   if (accounts.devices.empty()) return {};
+  snapshot.database().release_memory();
+  simulated.go_on();
   Findings findings = Reading(snapshot, accounts, zero, judged).read(check);
   findings.of_steps = judged.of_steps();
   findings.warm_up = judged.warm_up;
-  simulate_mending(snapshot, window, findings, check);
+  simulated.fill_in(findings, check);
   rank(findings.findings);
   findings.notes = memory_notes(snapshot.database(), judged);
   return findings;

@@ -21,11 +21,14 @@ struct Launches {
   struct Hash {
     std::size_t operator()(const Key& key) const;
   };
+  struct Same {
+    bool operator()(const Key& a, const Key& b) const;
+  };
   // The others, in ns on CUPTI's clock.
   struct Sum {
     std::int64_t ns = 0, count = 0, longest = 0, first = INT64_MAX, last = INT64_MIN;
   };
-  std::unordered_map<Key, Sum, Hash> sums;
+  std::unordered_map<Key, Sum, Hash, Same> sums;
 };
 
 // Nullopt: there are more than 200,000 different ones. `check` is called now and then and may

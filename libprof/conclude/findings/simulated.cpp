@@ -1,7 +1,9 @@
 #include "libprof/conclude/findings/simulated.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <system_error>
 
 #include "libprof/conclude/simulate/replay.hpp"
 #include "libprof/conclude/simulate/schedule.hpp"
@@ -10,6 +12,8 @@ namespace gpuprof::findings {
 namespace {
 
 using simulate::Schedule;
+
+struct Unwanted {};
 
 // What devices save, ns, by id.
 using Saved = std::map<std::int64_t, std::int64_t>;
@@ -43,23 +47,57 @@ void put_together(const Schedule& schedule, Findings& findings) {
 
 }  // namespace
 
-void simulate_mending(store::Snapshot& snapshot, const reading::Window& window, Findings& findings,
-                      const std::function<void()>& check) {
+Simulated::Simulated(store::Snapshot& snapshot, const reading::Window& window)
+    : snapshot_(snapshot), window_(window) {
+  if (!snapshot.other()) return;
+  try {
+    early_ = std::async(std::launch::async, [this] {
+      const auto check = [this] {
+        if (unwanted_) throw Unwanted();
+      };
+      return simulate::read_schedule(*snapshot_.other(), window_.from, window_.to, check,
+                                     [this] { goes_on_.wait(false); });
+    });
+  } catch (const std::system_error&) {
+    // It is read when it is needed.
+  }
+}
+
+Simulated::~Simulated() {
+  unwanted_ = true;
+  go_on();
+  if (early_.valid()) early_.wait();
+}
+
+void Simulated::go_on() {
+  goes_on_ = true;
+  goes_on_.notify_all();
+}
+
+Schedule Simulated::schedule(const std::function<void()>& check) {
+  if (!early_.valid()) {
+    return simulate::read_schedule(snapshot_, window_.from, window_.to, check);
+  }
+  while (early_.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) check();
+  return early_.get();
+}
+
+void Simulated::fill_in(Findings& findings, const std::function<void()>& check) {
   const auto is_simulated = [](const Finding& finding) {
     return finding.rule->mends != simulate::nothing;
   };
   if (std::ranges::none_of(findings.findings, is_simulated)) return;
-  const Schedule schedule = simulate::read_schedule(snapshot, window.from, window.to, check);
+  const Schedule read = schedule(check);
   std::map<std::uint32_t, Saved> by_mends;
   for (Finding& finding : findings.findings) {
     if (!is_simulated(finding)) continue;
     check();
     const auto [known, fresh] = by_mends.try_emplace(finding.rule->mends);
-    if (fresh) known->second = saved_by(schedule, finding.rule->mends);
+    if (fresh) known->second = saved_by(read, finding.rule->mends);
     finding.simulated = std::clamp<std::int64_t>(known->second[finding.device], 0, finding.at_most);
   }
   check();
-  put_together(schedule, findings);
+  put_together(read, findings);
 }
 
 }  // namespace gpuprof::findings

@@ -9,11 +9,12 @@ namespace gpuprof::simulate {
 namespace {
 
 // What the change takes from a gap that has this length until its work was ready.
-std::int64_t cut_of(const Gap& gap, const HostInGap& host, std::int64_t length,
+std::int64_t cut_of(const Work& work, const HostInGap& host, std::int64_t length,
                     std::int64_t until_ready, const Change& change) {
   const bool is_short = length <= longest_short_gap;
   std::int64_t cut = 0;
-  if (change.has(gaps) || (change.has(short_gaps) && is_short && !gap.in_wait)) cut = until_ready;
+  if (change.has(gaps) || (change.has(short_gaps) && is_short && !work.after_wait))
+    cut = until_ready;
   if (change.has(away) && !is_short) cut += host.no_call;
   if (change.has(allocating)) cut += host.allocating;
   if (change.has(loading)) cut += host.loading;
@@ -30,7 +31,7 @@ Cuts::Cuts(const Schedule& schedule, const Change& change) {
     const std::int64_t until_ready = work.ready - gap.begin;
     if (work.ready == 0 || until_ready <= 0) continue;
     const HostInGap host = gap.host == none ? HostInGap() : schedule.hosts[gap.host];
-    const std::int64_t cut = cut_of(gap, host, work.begin - gap.begin, until_ready, change);
+    const std::int64_t cut = cut_of(work, host, work.begin - gap.begin, until_ready, change);
     if (cut <= 0) continue;
     by_process_[schedule.streams[work.stream].process].cuts.push_back(
         {.begin = work.ready - cut, .end = work.ready});

@@ -23,7 +23,7 @@ class Threads {
     }
     read_.schedule.anchors.emplace_back();
     first_waits_.emplace_back(none);
-    std::vector<std::uint32_t> order(read.calls.size());
+    LargeVector<std::uint32_t> order(read.calls.size());
     std::iota(order.begin(), order.end(), 0U);
     const auto begin = [&](std::uint32_t call) { return read.calls[call].begin; };
     if (!std::ranges::is_sorted(order, {}, begin)) std::ranges::stable_sort(order, {}, begin);
@@ -40,9 +40,9 @@ class Threads {
       if (work.ready == 0) continue;
       work.anchor = at(launches_[read_.calls_of[i]], work.begin);
     }
-    for (Gap& gap : schedule.gaps) {
-      gap.in_wait =
-          is_waiting(schedule.streams[schedule.works[gap.work].stream].process, gap.begin);
+    for (const Gap& gap : schedule.gaps) {
+      Work& work = schedule.works[gap.work];
+      work.after_wait = is_waiting(schedule.streams[work.stream].process, gap.begin);
     }
   }
 
@@ -160,8 +160,8 @@ class Threads {
   std::vector<Thread> threads_;
   std::vector<Process> processes_;
   std::vector<std::vector<Waiting>> waiting_;  // by process
-  std::vector<std::uint32_t> launches_;        // by call: its anchor
-  std::vector<std::uint32_t> waits_of_;        // by call: the first of its waits
+  LargeVector<std::uint32_t> launches_;        // by call: its anchor
+  LargeVector<std::uint32_t> waits_of_;        // by call: the first of its waits
   std::vector<std::uint32_t> first_waits_;     // by anchor
 };
 

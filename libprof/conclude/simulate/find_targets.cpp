@@ -87,7 +87,7 @@ class Targets {
   }
 
   void begin_works(std::int64_t before) {
-    const std::vector<Work>& works = read_.schedule.works;
+    const LargeVector<Work>& works = read_.schedule.works;
     for (; next_work_ < works.size() && works[next_work_].begin < before; ++next_work_) {
       const Work& work = works[next_work_];
       Stream& stream = streams_[work.stream];

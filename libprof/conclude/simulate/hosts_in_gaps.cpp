@@ -14,14 +14,13 @@ namespace {
 constexpr std::size_t most_devices = 64;
 
 // Empty if the file does not have such a table.
-std::unordered_set<std::int64_t> functions_that(store::Database& database,
-                                                const std::string& condition) {
-  std::unordered_set<std::int64_t> functions;
+FunctionSet functions_that(store::Database& database, const std::string& condition) {
+  FunctionSet functions;
   try {
     auto rows = database.prepare("SELECT n.domain = 'driver', n.cbid FROM API_NAME AS n WHERE " +
                                  condition);
     while (rows.step()) {
-      functions.insert(compute::function_number(rows.integer(0) != 0, rows.integer(1)));
+      functions.add(compute::function_number(rows.integer(0) != 0, rows.integer(1)));
     }
   } catch (const store::DatabaseError& error) {
     if (!reading::is_of_content(error)) throw;
@@ -44,6 +43,7 @@ std::vector<std::vector<std::uint32_t>> longest_gaps(const Schedule& schedule) {
     std::ranges::nth_element(gaps, gaps.begin() + compute::DeviceTime::most_gaps, std::greater{},
                              length);
     gaps.resize(compute::DeviceTime::most_gaps);
+    gaps.shrink_to_fit();
     std::ranges::sort(gaps);
   }
   return chosen;

@@ -1,6 +1,8 @@
 // What the host did in gaps.
 #pragma once
 
+#include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +15,29 @@
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::simulate {
+
+// Functions as in HostCall. Few calls are of one of them; for the others a bit says so.
+class FunctionSet {
+ public:
+  void add(std::int64_t function) {
+    functions_.insert(function);
+    places_.set(place_of(function));
+  }
+  bool contains(std::int64_t function) const {
+    return places_[place_of(function)] && functions_.contains(function);
+  }
+
+ private:
+  static constexpr std::size_t functions_of_an_api = 2048;  // CUDA has fewer
+  static std::size_t place_of(std::int64_t function) {
+    const std::size_t place =
+        static_cast<std::size_t>(compute::cbid_of(function)) % functions_of_an_api;
+    return place + (compute::is_of_driver(function) ? functions_of_an_api : 0);
+  }
+
+  std::unordered_set<std::int64_t> functions_;
+  std::bitset<2 * functions_of_an_api> places_;
+};
 
 // In the longest gaps of each device. The schedule must have its gaps, and outlive it.
 class HostsInGaps {
@@ -35,7 +60,7 @@ class HostsInGaps {
  private:
   class OfDevice;
   Schedule& schedule_;
-  std::unordered_set<std::int64_t> allocating_, loading_;  // functions, as in HostCall
+  FunctionSet allocating_, loading_;
   std::vector<std::unique_ptr<OfDevice>> devices_;
 };
 

@@ -29,7 +29,7 @@ class CallFinder {
     return static_cast<std::uint32_t>(place);
   }
 
-  const std::vector<Call>& calls_;
+  const LargeVector<Call>& calls_;
   std::size_t place_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/compute/call_times.hpp"
+#include "libprof/conclude/simulate/change.hpp"
 #include "libprof/conclude/simulate/hosts_in_gaps.hpp"
 #include "libprof/conclude/simulate/read_schedule.hpp"
 #include "libprof/read/columns/reader.hpp"
@@ -18,10 +19,9 @@ class Calls {
  public:
   Calls(store::Database& database, Read& read) : read_(read), hosts_(database, read.schedule) {
     for (std::uint32_t work = 0; work < read.correlations.size(); ++work) {
-      asked_for_.add(read.correlations[work]);
       (is_waited_for(work) ? waited_for_ : launched_).add(read.correlations[work]);
     }
-    for (const Synchronization& each : read.synchronizations) asked_for_.add(each.correlation);
+    for (const Synchronization& each : read.synchronizations) waited_in_.add(each.correlation);
     if (!read.schedule.works.empty()) last_ = read.schedule.works.back().begin;
   }
 
@@ -61,6 +61,10 @@ class Calls {
     return correlation != 0 && launched_.contains(correlation) &&
            !waited_for_.contains(correlation);
   }
+  bool is_wanted(std::int64_t correlation) const {
+    return launched_.contains(correlation) || waited_for_.contains(correlation) ||
+           waited_in_.contains(correlation);
+  }
   std::optional<compute::GapLaunch> launch_of(std::uint32_t work) const {
     const std::int64_t correlation = read_.correlations[work];
     const Call* call = launches(correlation) ? read_.find_call(correlation) : nullptr;
@@ -80,7 +84,7 @@ class Calls {
 
   // If it launched work or waited. Of calls with the same id the first counts: that of the runtime.
   void keep(Call call, std::int64_t process, std::int64_t thread) {
-    if (call.correlation == 0 || !asked_for_.contains(call.correlation)) return;
+    if (call.correlation == 0 || !is_wanted(call.correlation)) return;
     if (!known_.is_full() && known_.contains(call.correlation)) return;
     known_.add(call.correlation);
     call.thread = read_.threads.of({process, thread});
@@ -92,9 +96,9 @@ class Calls {
 
   Read& read_;
   HostsInGaps hosts_;
-  compute::CorrelationSet asked_for_, known_;
   compute::CorrelationSet launched_, waited_for_;  // work
-  std::int64_t last_ = 0;                          // begin of the last work
+  compute::CorrelationSet waited_in_, known_;
+  std::int64_t last_ = 0;  // begin of the last work
 };
 
 }  // namespace

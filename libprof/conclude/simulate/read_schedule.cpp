@@ -50,16 +50,21 @@ void number_processes(Read& read) {
 }  // namespace
 
 Schedule read_schedule(store::Snapshot& snapshot, std::optional<std::int64_t> from,
-                       std::optional<std::int64_t> to, const std::function<void()>& check) {
+                       std::optional<std::int64_t> to, const std::function<void()>& check,
+                       const std::function<void()>& before_calls) {
   if (from) from = std::max<std::int64_t>(*from, 0);  // so that no length overflows
   Read read;
   read.schedule.from = from;
   read.schedule.to = to;
   read_works(snapshot, read, check);
+  // What reading took is as much as what comes of it.
+  snapshot.database().release_memory();
   read_pinned(snapshot, read);
   read_stream_flags(snapshot, read, check);
   read_synchronizations(snapshot, read, check);
+  if (before_calls) before_calls();
   read_calls(snapshot, read, check);
+  snapshot.database().release_memory();
   join_launches(read);
   const std::vector<Wait> waits = read_waits(read);
   find_targets(read, waits, find_anchors(read, waits));

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/base/large_vector.hpp"
 #include "libprof/compute/gpu_work.hpp"
 #include "libprof/conclude/simulate/schedule.hpp"
 
@@ -82,16 +83,16 @@ struct HashTwo {
 // What is read before it becomes a schedule. Indexes are those of the schedule.
 struct Read {
   Schedule schedule;
-  std::vector<std::int64_t> correlations;  // by work
-  std::vector<std::uint32_t> before;       // by work: the work before it in its stream, or none
-  std::vector<std::uint32_t> calls_of;     // by work: in `calls`, or none
+  LargeVector<std::int64_t> correlations;  // by work
+  LargeVector<std::uint32_t> before;       // by work: the work before it in its stream, or none
+  LargeVector<std::uint32_t> calls_of;     // by work: in `calls`, or none
   Numbers<std::int64_t, std::hash<std::int64_t>> devices, processes;
   Numbers<TwoNumbers, HashTwo> streams;   // process, stream
   Numbers<TwoNumbers, HashTwo> contexts;  // process, context
   Numbers<TwoNumbers, HashTwo> threads;   // process, thread
   std::vector<std::uint32_t> context_of;  // by stream
   std::vector<std::uint32_t> process_of;  // by thread
-  std::vector<Call> calls;                // by correlation id, one for each
+  LargeVector<Call> calls;                // by correlation id, one for each
   std::vector<Synchronization> synchronizations;
 
   std::int64_t launched(std::uint32_t work) const {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "libprof/base/large_vector.hpp"
 #include "libprof/conclude/simulate/cuts.hpp"
 #include "schema/traits.hpp"
 
@@ -235,7 +236,7 @@ class Replay {
   Cuts cuts_;
   std::vector<Queue> queues_;
   std::vector<std::uint32_t> latest_;        // work of a stream
-  std::vector<std::int64_t> begins_, ends_;  // of the works now
+  LargeVector<std::int64_t> begins_, ends_;  // of the works now
   std::vector<std::int64_t> anchors_;        // their ends now
   std::size_t next_anchor_ = 1, next_event_ = 0, next_copy_ = 0;
   std::vector<Extent> extents_;

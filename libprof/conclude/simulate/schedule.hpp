@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/base/large_vector.hpp"
 #include "libprof/store/scan.hpp"
 
 namespace gpuprof::simulate {
@@ -29,6 +30,7 @@ struct Work {
   // It began before the work before it in its stream was over, as a programmatic dependent launch
   // does.
   bool overlaps = false;
+  bool after_wait = false;  // of a gap that it ended: the host was waiting when that began
 };
 
 // Processes that use the same GPU have one number: idle time of the GPU that goes is time that all
@@ -58,7 +60,6 @@ struct Gap {
   std::int64_t begin = 0;
   std::uint32_t work = 0;     // that ended it
   std::uint32_t host = none;  // index in Schedule::hosts; of the longest gaps only
-  bool in_wait = false;       // the host was waiting when it began
 };
 
 // How long the host was in no call of CUDA in a gap and launched nothing, as in the account, and in
@@ -84,7 +85,7 @@ struct Device {
 
 struct Schedule {
   std::optional<std::int64_t> from, to;  // the window
-  std::vector<Work> works;               // in start order
+  LargeVector<Work> works;               // in start order
   std::vector<Stream> streams;
   std::uint32_t queues = 0;  // of streams, and more
   std::vector<Device> devices;
@@ -96,7 +97,7 @@ struct Schedule {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> events;
   // Of copies to the device: the work before it in its stream that was over when it was launched.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> before_launch;
-  std::vector<Gap> gaps;  // in time order of the work that ended them
+  LargeVector<Gap> gaps;  // in time order of the work that ended them
   std::vector<HostInGap> hosts;
   std::vector<Allocation> allocations;  // up to a million
   std::uint32_t processes = 0;
@@ -105,8 +106,10 @@ struct Schedule {
 
 // The schedule of a window, or of the run: work that runs in it, and of each device the first after
 // it. Reads all GPU work and API calls. Memory: some 200 bytes for each work in the window. `check`
-// is called now and then and may throw.
+// is called now and then and may throw; `before_calls` when the work is read, with half of that
+// memory.
 Schedule read_schedule(store::Snapshot& snapshot, std::optional<std::int64_t> from,
-                       std::optional<std::int64_t> to, const std::function<void()>& check);
+                       std::optional<std::int64_t> to, const std::function<void()>& check,
+                       const std::function<void()>& before_calls = {});
 
 }  // namespace gpuprof::simulate

@@ -48,8 +48,9 @@ class FullQueues {
   }
 
   const Read& read_;
-  std::vector<std::uint32_t> places_;              // of its launch in the stream, by work
-  std::vector<std::uint32_t> firsts_, by_stream_;  // the first works of launches, by stream
+  LargeVector<std::uint32_t> places_;     // of its launch in the stream, by work
+  std::vector<std::uint32_t> firsts_;     // by stream, in `by_stream_`
+  LargeVector<std::uint32_t> by_stream_;  // the first works of launches
 };
 
 // A framework that copies pageable memory waits for the stream right after the copy. If the copy is
