@@ -537,7 +537,6 @@ def main():
     parser.add_argument("--lock", metavar="FILE", help="do the steps while nobody else has it")
     options = parser.parse_args()
     os.environ["CUDA_CACHE_DISABLE"] = "1"  # the driver compiles each time
-    torch.backends.cuda.matmul.allow_tf32 = True  # one fault at a time
     step = FAULTS[options.fault](options.mended)
     step()  # compiles and loads what it needs
     torch.cuda.synchronize()

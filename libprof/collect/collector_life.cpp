@@ -335,7 +335,6 @@ void Collector::prepare_context_collectors() {
                                 [this](std::string_view text) { stream_.tell("warning", text); });
   if (!wanted) return;
   look_for_driver();
-  if (SassCounter::wanted(config_)) tracing_.measured_beside(false);
   by_context_.put(std::move(wanted));
 }
 

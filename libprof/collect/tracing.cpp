@@ -254,8 +254,7 @@ const char* Tracing::why_not(int kind) const {
   if (serial_ && known && schema::needs_concurrent_kernels(*known->info)) {
     return "not while kernels are traced one at a time";
   }
-  // Seen with 13.0 and 13.1; older versions are assumed to behave the same. With 13.0, there are no
-  // SASS metrics either: cuptiProfilerInitialize answers OLD_PROFILER_API_INITIALIZED.
+  // Seen with 13.0 and 13.1; older versions are assumed to behave the same.
   if (measured_ && kind == schema::Pcie::info.id && cupti_.version < 130200) {
     return "CUPTI before 13.2 does not measure at the same time";
   }

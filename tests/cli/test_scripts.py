@@ -19,6 +19,7 @@ BY_HAND = "for runs by hand, longer than a test may be"
 EXCEPTIONS = {
     ("bench_metrics", "--part"): NEEDS_GPU,
     ("bench_metrics", "--python"): NEEDS_GPU,
+    ("bench_view", "--browser"): "takes a minute in Chromium",
     ("check_portable", "--build"): "needs root and the root folder of another system",
     ("check_portable", "--in"): "needs root and the root folder of another system",
     ("faults", "--write"): "writes docs/reliability.md",

@@ -34,6 +34,16 @@ std::unique_ptr<SassCounter> wanted_counter(const wire::Fields& config, CheckedA
     tell("no SASS metrics: " + cupti.path + " does not have them");
     return nullptr;
   }
+  // With 13.0, cuptiProfilerInitialize answers OLD_PROFILER_API_INITIALIZED once PCIE was enabled;
+  // and without that kind nothing is counted next to the others (measured on an H100).
+  constexpr std::uint32_t first_that_counts = 130100;
+  if (cupti.version < first_that_counts) {
+    tell(
+        "no SASS metrics: CUPTI before 13.1 counts none while gpuprof traces; install a "
+        "newer "
+        "one (pip install -U nvidia-cuda-cupti) and name it with --cupti");
+    return nullptr;
+  }
   auto launches = ChosenLaunches::wanted(config);
   if (!launches && !config.text("sass_launches").empty()) return nullptr;
   return std::make_unique<SassCounter>(cupti, channel, sass, std::move(*metrics),

@@ -127,7 +127,7 @@ class Reading {
                     .measured = measured_,
                     .rows = std::move(gpu->rows)};
       ++gpu;
-      std::int64_t before = 0;
+      std::int64_t before = 0, whole = 0;
       for (const compute::AccountPart& part : parts) {
         if (part.what == "before") before = part.duration;
         if (part.what == "compute") device.compute += part.duration;
@@ -135,11 +135,12 @@ class Reading {
         if (part.what == "copy") device.copy += part.duration;
         if (part.what == "set") device.set += part.duration;
         if (part.what == "before" || part.what == "after") continue;
+        whole += part.duration;
         if (!measured_ || !is_idle(part.what)) device.time += part.duration;
       }
       device.begin = result_.begin + before;
       if (const auto its = room_.find(id); its != room_.end()) device.parts = its->second;
-      if (device.time > 0) result_.devices.push_back(std::move(device));
+      if (whole > 0) result_.devices.push_back(std::move(device));
     }
   }
 
@@ -224,7 +225,7 @@ class Reading {
 
 // Those that save most come first.
 void rank(std::vector<Finding>& findings) {
-  constexpr std::int64_t of_hint = 10;  // a tenth of its bound counts
+  constexpr std::int64_t of_hint = 20;  // a twentieth of its bound counts
   const auto saves = [](const Finding& finding) {
     const bool is_hint = finding.rule->confidence == Confidence::low && !finding.simulated;
     return finding.simulated.value_or(finding.at_most) / (is_hint ? of_hint : 1);

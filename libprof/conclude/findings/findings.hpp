@@ -75,7 +75,7 @@ struct Findings {
   std::vector<std::string> doubts;  // why the confidence of all findings is lower, sentences
   std::vector<std::string> notes;   // of what costs no time yet, sentences
   // Those that save most come first: what is simulated counts, otherwise the bound, and of rules of
-  // low confidence a tenth of it, since that says little.
+  // low confidence a twentieth of it, since that says little.
   std::vector<Finding> findings;
   std::vector<Together> together;     // in the order of `devices`; see simulated.hpp
   std::vector<Judgement> judgements;  // in the order of rules()
