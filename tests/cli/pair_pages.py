@@ -82,6 +82,7 @@ class Pairs:
             page.evaluate("document.querySelector('#verdict button').click()")
             page.wait("document.querySelector('#panel h2').textContent === 'What changed'")
             page.wait("document.querySelectorAll('#panel h2').length > 3")
+            page.settle()
             rows = page.evaluate(
                 f"{TABLE}('Where the time went') ?? {TABLE}('Where the time of a step went')"
             )

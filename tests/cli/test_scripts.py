@@ -40,10 +40,7 @@ EXCEPTIONS = {
     ("record_captures", "--python"): NEEDS_GPU,
     ("test", "--gpu"): NEEDS_GPU,
     ("test", "--quick"): "the whole of the plain tests, which a test cannot run",
-    ("twins", "--gpuprof"): NEEDS_GPU,
     ("twins", "--jobs"): NEEDS_GPU,
-    ("twins", "--json"): NEEDS_GPU,
-    ("twins", "--python"): NEEDS_GPU,
 }
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 # Of all benchmarks; tests/cli/test_benchmarks.py gives them to each.
