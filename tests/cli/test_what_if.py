@@ -77,7 +77,10 @@ class Recorded(WhatIfTest):
                     self.assertEqual([each["device_id"] for each in found],
                                      [each["device_id"] for each in judged])  # fmt: skip
                     for each, its in zip(found, judged, strict=True):
-                        if not its["measured"]:
+                        if its["measured"]:
+                            self.assertEqual(its["idle_ns"], 0)
+                            self.assertGreaterEqual(each["before_ns"], its["time_ns"])
+                        else:
                             self.assertEqual(each["before_ns"], its["time_ns"])
                     self.assertEqual({each["saved_ns"] for each in found} - {0}, set())
                     for each in self.ask(path, *window, *CHANGES)["devices"]:

@@ -39,9 +39,9 @@ std::unique_ptr<SassCounter> wanted_counter(const wire::Fields& config, CheckedA
   constexpr std::uint32_t first_that_counts = 130100;
   if (cupti.version < first_that_counts) {
     tell(
-        "no SASS metrics: CUPTI before 13.1 counts none while gpuprof traces; install a "
-        "newer "
-        "one (pip install -U nvidia-cuda-cupti) and name it with --cupti");
+        "no SASS metrics: CUPTI before 13.1 counts none while gpuprof traces; name a newer one "
+        "with "
+        "--cupti (pip install -U nvidia-cuda-cupti)");
     return nullptr;
   }
   auto launches = ChosenLaunches::wanted(config);

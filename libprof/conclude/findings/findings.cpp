@@ -28,7 +28,7 @@ using reading::number;
 using store::Statement;
 
 constexpr std::int64_t most_cost = 10;     // percent of the program's time
-constexpr std::int64_t few_measured = 10;  // percent of the kernels
+constexpr std::int64_t few_measured = 10;  // one in ten kernels
 constexpr std::string_view not_computable =
     "Tables or values of the file are not as gpuprof writes them.";
 
@@ -57,7 +57,7 @@ bool kernels_were_measured(store::Database& database) {
   if (!database.has_table("METRIC_RANGE") || !database.has_table("KERNEL_TIME")) return false;
   const auto of = [&](const char* sql) { return number(database, sql).value_or(0); };
   const std::int64_t measured = of("SELECT count(*) FROM METRIC_RANGE WHERE kind = 'kernel'");
-  return measured > 0 && measured > of("SELECT sum(count) FROM KERNEL_TIME") / 100 * few_measured;
+  return measured > 0 && measured > of("SELECT sum(count) FROM KERNEL_TIME") / few_measured;
 }
 
 bool is_idle(std::string_view part) {
