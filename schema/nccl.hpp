@@ -118,4 +118,21 @@ struct NcclNode {
   static constexpr std::uint32_t id = first_row_table + 21;
 };
 
+namespace tables {
+
+inline constexpr Column nccl_kernel_columns[]{
+    stored("name", Type::i64, "name of the kernel: StringTable id"),
+};
+inline constexpr Table nccl_kernel{
+    .name = "NCCL_KERNEL",
+    .doc =
+        "Names of kernels that communicate: those of NCCL's operations, and in processes that "
+        "did not report the kernels of all of theirs, those that begin with nccl.",
+    .columns = nccl_kernel_columns,
+    .origin = Origin::computed,
+    .key = "name",
+    .without_rowid = true};
+
+}  // namespace tables
+
 }  // namespace gpuprof::schema

@@ -4,9 +4,21 @@
 #include <initializer_list>
 #include <string>
 
+#include "libprof/compute/fill.hpp"
+#include "libprof/store/database_schema.hpp"
+#include "schema/nccl.hpp"
 #include "schema/traits.hpp"
 
 namespace gpuprof::compute {
+namespace {
+
+bool has_columns(store::Database& database, const char* table,
+                 std::initializer_list<const char*> columns) {
+  return std::ranges::all_of(
+      columns, [&](const char* column) { return database.has_column(table, column); });
+}
+
+}  // namespace
 
 std::unordered_set<std::int64_t> read_communication(store::Database& database) {
   std::unordered_set<std::int64_t> ids;
@@ -30,21 +42,45 @@ Communication::Communication(store::Database& database) : names_(read_communicat
 }
 
 void Communication::read_operations(store::Database& database) {
-  const auto has = [&](const char* table, std::initializer_list<const char*> columns) {
-    return std::ranges::all_of(
-        columns, [&](const char* column) { return database.has_column(table, column); });
-  };
-  // The kernels of a captured operation are those of its nodes.
-  if (has("NCCL_OPERATION", {"correlationId", "graphNode"})) {
-    auto rows = database.prepare(
-        "SELECT correlationId FROM main.NCCL_OPERATION "
-        "WHERE graphNode IS NULL AND correlationId IS NOT NULL");
-    for (; rows.step(); any_ = true) operations_.add(rows.integer(0));
+  if (!has_columns(database, "NCCL_OPERATION",
+                   {"processId", "correlationId", "graphNode", "algorithm"})) {
+    return;
   }
-  if (has("NCCL_NODE", {"processId", "node"})) {
-    auto rows = database.prepare("SELECT processId, node FROM main.NCCL_NODE");
-    while (rows.step()) nodes_.insert({rows.integer(0), rows.integer(1)});
+  std::unordered_set<std::int64_t> some_unknown;
+  // What copy engines do has no kernel.
+  auto rows = database.prepare(
+      "SELECT processId, correlationId, graphNode IS NOT NULL OR "
+      "algorithm IN (SELECT _id_ FROM main.StringTable WHERE value = 'CE') "
+      "FROM main.NCCL_OPERATION");
+  while (rows.step()) {
+    const std::int64_t process = rows.integer(0);
+    all_known_.insert(process);
+    // The kernels of a captured operation are those of its nodes.
+    if (rows.integer(2) == 1) continue;
+    if (rows.is_null(1)) {
+      some_unknown.insert(process);
+    } else {
+      operations_.add(rows.integer(1));
+      any_ = true;
+    }
   }
+  std::erase_if(all_known_, [&](std::int64_t process) { return some_unknown.contains(process); });
+  if (!has_columns(database, "NCCL_NODE", {"processId", "node"})) return;
+  auto nodes = database.prepare("SELECT processId, node FROM main.NCCL_NODE");
+  while (nodes.step()) nodes_.insert({nodes.integer(0), nodes.integer(1)});
+}
+
+CommunicationNames::CommunicationNames(store::Database& database) {
+  if (!database.has_column(schema::tables::nccl_kernel.name, "name")) return;
+  auto names = database.prepare("SELECT name FROM main.NCCL_KERNEL");
+  while (names.step()) ids_.insert(names.integer(0));
+}
+
+void write_communication_names(store::Database& database, const std::set<std::int32_t>& names) {
+  if (!database.has_table(schema::NcclOperation::table.name)) return;
+  store::add_table(database, schema::tables::nccl_kernel);
+  store::Statement insert = fill(database, schema::tables::nccl_kernel);
+  for (const std::int32_t name : names) insert.bind(1, std::int64_t{name}).run();
 }
 
 }  // namespace gpuprof::compute

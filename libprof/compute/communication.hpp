@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <unordered_set>
 #include <utility>
@@ -14,7 +15,8 @@ namespace gpuprof::compute {
 // StringTable ids of names that say it.
 std::unordered_set<std::int64_t> read_communication(store::Database& database);
 
-// Those that NCCL's operations in the file had run, and those of such a name.
+// Those that NCCL's operations in the file had run. In a process that reported no operations, or
+// not the kernels of all, also those of such a name.
 class Communication {
  public:
   explicit Communication(store::Database& database);
@@ -24,17 +26,37 @@ class Communication {
   bool has(std::int64_t name, std::int64_t correlation, std::int64_t process,
            std::int64_t node) const {
     if (!any_) return false;
-    return names_.contains(name) || operations_.contains(correlation) ||
-           (node != 0 && nodes_.contains({process, node}));
+    return operations_.contains(correlation) || (node != 0 && nodes_.contains({process, node})) ||
+           (names_.contains(name) && !all_known_.contains(process));
   }
 
  private:
   void read_operations(store::Database& database);
 
   std::unordered_set<std::int64_t> names_;
+  std::unordered_set<std::int64_t> all_known_;  // processes: each operation's kernel is known
   CorrelationSet operations_;
   std::set<std::pair<std::int64_t, std::int64_t>> nodes_;  // process, and node of a graph
   bool any_ = false;
 };
+
+// For what is shown by name: the names of such kernels, as the table NCCL_KERNEL has them once a
+// run with operations of NCCL is over.
+class CommunicationNames {
+ public:
+  explicit CommunicationNames(store::Database& database);
+
+  // `id`: in StringTable. nullopt: the file does not say, so the name's text does.
+  std::optional<bool> find(std::int64_t id) const {
+    if (ids_.empty()) return std::nullopt;
+    return ids_.contains(id);
+  }
+
+ private:
+  std::unordered_set<std::int64_t> ids_;
+};
+
+// Fills that table with the names of all kernels that communicate, inside the caller's transaction.
+void write_communication_names(store::Database& database, const std::set<std::int32_t>& names);
 
 }  // namespace gpuprof::compute

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "libprof/compute/account.hpp"
 #include "libprof/compute/call_times.hpp"
+#include "libprof/compute/communication.hpp"
 #include "libprof/compute/device_time.hpp"
 #include "libprof/compute/display_names.hpp"
 #include "libprof/compute/fill.hpp"
@@ -63,6 +65,7 @@ struct Found {
   RangeTimes ranges;
   RowGroups groups;
   StackLines stack_lines;
+  std::set<std::int32_t> communicating;  // names of kernels
 
   Found(store::Database& database, const RowGroups::Options& row_groups)
       : call_times(database), steps(database), groups(database, row_groups) {}
@@ -99,6 +102,7 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
                                  idle.add(work);
                                  steps.add(work);
                                  device->add(work);
+                                 if (work.communicates) communicating.insert(work.name);
                                },
                            .restart =
                                [&] {
@@ -331,6 +335,7 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
   write_display_names(database, found->kernel_times.names());
   found->stack_lines.write(database);
   store::add_nccl_view(database);
+  write_communication_names(database, found->communicating);
   database.execute("COMMIT");
   if (options.more && problem.empty()) {
     try {

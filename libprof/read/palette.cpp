@@ -14,7 +14,7 @@ std::uint32_t hash_of(std::string_view text) {
 
 }  // namespace
 
-std::string color_of_work(std::string_view name) {
+std::string color_of_work(std::string_view name, std::optional<bool> communicates) {
   const auto is = [&](std::string_view word) { return name.find(word) != name.npos; };
   if (name.starts_with("[CUDA memcpy")) {
     return is("HtoD")   ? "htod"
@@ -25,7 +25,7 @@ std::string color_of_work(std::string_view name) {
   }
   if (name.starts_with("[CUDA memset")) return "set";
   if (name.starts_with("[")) return "compute";
-  if (schema::is_communication_kernel(name)) return "communication";
+  if (communicates.value_or(schema::is_communication_kernel(name))) return "communication";
   return "kernel-" + std::to_string(hash_of(name) % kernel_colors);
 }
 

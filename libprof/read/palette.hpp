@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -50,7 +51,9 @@ constexpr const PaletteColor* find_color(std::string_view name) {
 }
 
 // The color of GPU work with this name: of a kernel's function, without template arguments, or
-// "[CUDA memcpy HtoD]". It depends on nothing else, so it is the same in all files.
-std::string color_of_work(std::string_view name);
+// "[CUDA memcpy HtoD]". It depends on nothing else, so it is the same in all files, but for whether
+// a kernel communicates, which a file may know (compute/communication.hpp); nullopt: its name says
+// it.
+std::string color_of_work(std::string_view name, std::optional<bool> communicates = {});
 
 }  // namespace gpuprof::reading

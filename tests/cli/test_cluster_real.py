@@ -4,6 +4,7 @@ Skipped without the packages that scripts/setup --tests puts into .tools/frames 
 # ctest-labels: plain
 # ctest-cost: 6
 
+import contextlib
 import dataclasses
 import http.client
 import os
@@ -264,6 +265,15 @@ class Recorded(Pairs):
         self.assertEqual(
             [row for row in stored if row[3] != "AlltoAll"],
             [row for row, its in zip(of_view, stored) if its[3] != "AlltoAll"],
+        )
+        # By what NCCL reported, not by names.
+        renamed = self.folder / "renamed.sqlite"
+        shutil.copyfile(path, renamed)
+        with contextlib.closing(sqlite3.connect(renamed)) as file, file:
+            file.execute("UPDATE StringTable SET value = 'k', demangled = 'k', short = 'k', display = 'k'"
+                         " WHERE short GLOB 'nccl*'")  # fmt: skip
+        self.assertEqual(
+            database.connect(self.built("renamed", [renamed])).sql(of_store).fetchall(), stored
         )
         # 3 of a coalesced one, 2 captured and launched 5 times.
         self.assertEqual(answer.execute("SELECT count(*) FROM collectives").fetchone(), (88,))

@@ -15,7 +15,7 @@
 #include "libprof/store/nvtx_ranges.hpp"
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
-#include "schema/stack_lines.hpp"
+#include "schema/derived_on_demand.hpp"
 #include "schema/tables.hpp"
 #include "schema/traits.hpp"
 
@@ -356,7 +356,7 @@ class Copier {
   static bool is_derived(std::string_view name) {
     const auto is_it = [&](const schema::Table* table) { return same_name(table->name, name); };
     return std::ranges::any_of(schema::tables::derived, is_it) ||
-           std::ranges::any_of(schema::tables::stack_tables, is_it);
+           std::ranges::any_of(schema::tables::derived_on_demand, is_it);
   }
 
   // Tables of this build's own words: the excerpt already has them, or nothing belongs there.

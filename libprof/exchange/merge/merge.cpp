@@ -23,6 +23,7 @@
 #include "libprof/store/nvtx_payloads.hpp"
 #include "libprof/store/nvtx_ranges.hpp"
 #include "schema/database.hpp"
+#include "schema/derived_on_demand.hpp"
 #include "schema/enums.hpp"
 #include "schema/nccl.hpp"
 #include "schema/tables.hpp"
@@ -293,6 +294,7 @@ class Merger {
       };
       if (std::ranges::any_of(schema::all_tables, is_it)) continue;
       if (std::ranges::any_of(merged, is_it)) continue;
+      if (std::ranges::any_of(schema::tables::derived_on_demand, is_it)) continue;
       if (!source.integer("SELECT 1 FROM " + quoted_name(object.name) + " LIMIT 1")) continue;
       leave_out(object.name);
     }

@@ -42,15 +42,6 @@ export function paint(element, name) {
   element.style.color = `light-dark(${both.map(onMark).join()})`;
 }
 
-// As color_of_work() of libprof/read/palette.cpp, for a kernel's function.
-export function colorOfWork(name) {
-  if (name.startsWith('nccl')) return 'communication';
-  let colors = 0, hash = 2166136261;
-  while (getComputedStyle(root).getPropertyValue(`--kernel-${colors}`)) ++colors;
-  for (const byte of new TextEncoder().encode(name)) hash = Math.imul(hash ^ byte, 16777619) >>> 0;
-  return `kernel-${hash % colors}`;
-}
-
 // The color of a record: `kind` of its track, and its name's color as GPU work.
 export function markOf(kind, work) {
   if (kind === 'stream') return work;

@@ -243,7 +243,9 @@ json differences_of(TrackKind kind, const std::vector<Name>& names, const Statis
     }
     if (shown.size() == most) continue;
     shown.push_back({{"name", valid_utf8(each.name)}, {"count", each.count}, {"time", each.time}});
-    if (kind == TrackKind::stream) shown.back()["color"] = reading::color_of_work(each.name);
+    if (kind == TrackKind::stream) {
+      shown.back()["color"] = reading::color_of_work(each.name, each.communicates);
+    }
   }
   return {{"names", all.size()},
           {"all", {{"count", sum.count}, {"time", sum.time}}},

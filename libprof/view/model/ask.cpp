@@ -8,7 +8,6 @@
 #include "libprof/compute/intervals/merged.hpp"
 #include "libprof/view/model/model.hpp"
 #include "libprof/view/model/name_search.hpp"
-#include "schema/traits.hpp"
 
 namespace gpuprof::view {
 namespace {
@@ -112,10 +111,7 @@ Statistics::Device find_device(const Model& model, std::int64_t id, std::int64_t
 // By name: whether it is a communication kernel; empty if none is.
 std::vector<bool> communication_names(const Model& model) {
   std::vector<bool> all;
-  for (const Name& name : model.names) {
-    all.push_back(
-        schema::is_communication_kernel(name.function.empty() ? name.text : name.function));
-  }
+  for (const Name& name : model.names) all.push_back(communicates(name));
   return std::ranges::count(all, true) > 0 ? all : std::vector<bool>();
 }
 

@@ -81,7 +81,8 @@ json flame_answer(store::Snapshot& snapshot, PathBy by, const Window& window, st
       const Labels::Label label = labels.find(sum.name);
       const std::string whole = names.kernel(sum.name);
       text = shortened(label.display.empty() ? whole : label.display, longest_node);
-      color = reading::color_of_work(label.function.empty() ? whole : label.function);
+      color = reading::color_of_work(label.function.empty() ? whole : label.function,
+                                     label.communicates);
     }
     answer["kernels"].push_back({nodes.number(sum.node), text, color, sum.time, sum.launches});
   }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "libprof/compute/communication.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/store/sqlite.hpp"
 
@@ -15,9 +17,10 @@ class Labels {
   struct Label {
     std::string display;  // plus as many of these as distinguish it from others in the file
     std::string function;
+    std::optional<bool> communicates = {};  // nullopt: only the name says it
   };
 
-  explicit Labels(reading::Tables& tables) {
+  explicit Labels(reading::Tables& tables) : communication_(tables.database()) {
     if (!tables.has("StringTable", "short")) return;
     const std::string display = tables.has("StringTable", "display") ? "display" : "NULL";
     statement_ = tables.database().prepare("SELECT coalesce(" + display +
@@ -28,13 +31,16 @@ class Labels {
     Label label;
     if (!any_) return label;
     statement_.bind(1, id);
-    if (statement_.step())
-      label = {std::string(statement_.text(0)), std::string(statement_.text(1))};
+    if (statement_.step()) {
+      label = {std::string(statement_.text(0)), std::string(statement_.text(1)),
+               communication_.find(id)};
+    }
     statement_.reset();
     return label;
   }
 
  private:
+  compute::CommunicationNames communication_;
   store::Statement statement_;
   bool any_ = false;
 };

@@ -8,6 +8,7 @@
 #include "libprof/read/palette.hpp"
 #include "libprof/read/window.hpp"
 #include "libprof/view/model/reading.hpp"
+#include "schema/traits.hpp"
 
 namespace gpuprof::view {
 namespace {
@@ -109,13 +110,20 @@ std::uint32_t Reading::name(const std::string& text, const Labels::Label& label)
   if (is_new) {
     model.names.push_back({.text = text,
                            .label = label.display.empty() ? text : label.display,
-                           .function = label.function});
+                           .function = label.function,
+                           .communicates = label.communicates});
   }
   return place->second;
 }
 
+bool communicates(const Name& name) {
+  return name.communicates.value_or(
+      schema::is_communication_kernel(name.function.empty() ? name.text : name.function));
+}
+
 std::string color_of(const Name& name) {
-  return reading::color_of_work(name.function.empty() ? name.text : name.function);
+  return reading::color_of_work(name.function.empty() ? name.text : name.function,
+                                name.communicates);
 }
 
 std::uint8_t Reading::table(const timeline::RecordTable& table) {

@@ -47,7 +47,10 @@ struct Name {
   std::string text;
   std::string label;     // the file's short form if there is one, else the text
   std::string function;  // for a kernel: without template arguments; empty: the text
+  std::optional<bool> communicates = {};  // a kernel; nullopt: its name says it
 };
+// A kernel that waits for other GPUs.
+bool communicates(const Name& name);
 // As GPU work, see read/palette.hpp. What is no GPU work uses only that it differs by name.
 std::string color_of(const Name& name);
 
@@ -167,6 +170,7 @@ Occurrence find_occurrence(const Model& model, std::string_view name, std::int64
 // Records of a name in windows of two runs that share their names; GPU work by its function's name.
 struct Difference {
   std::string name;
+  std::optional<bool> communicates = {};  // as in Name
   std::int64_t count[2] = {0, 0};
   std::uint64_t time[2] = {0, 0};  // total, ns
 };

@@ -69,7 +69,7 @@ std::vector<Difference> differences(const std::vector<Name>& names, TrackKind ki
       const bool by_function = kind == TrackKind::stream && !known.function.empty();
       const std::string& name = by_function ? known.function : known.text;
       const auto [place, is_new] = places.try_emplace(name, result.size());
-      if (is_new) result.push_back({.name = name});
+      if (is_new) result.push_back({.name = name, .communicates = known.communicates});
       Difference& difference = result[place->second];
       difference.count[number] += work.count;
       difference.time[number] += work.time;

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
     from .._run import Run
 
-COMMUNICATION = "nccl"  # as schema/traits.hpp has it: names of such kernels begin with it
+# As schema/traits.hpp has it: names of kernels that communicate begin with it, where the file does not say
+# which do.
+COMMUNICATION = "nccl"
+_KERNELS = """
+SELECT coalesce(s.demangled, s.value) AS name FROM NCCL_KERNEL AS k JOIN StringTable AS s ON s._id_ = k.name
+"""
 # In names of kernels, ncclDevKernel_AllReduce_Sum_f32_RING_LL. Those that contain another come first.
 OPERATIONS = ("AllReduce", "ReduceScatter", "AllGather", "AlltoAll", "Broadcast", "Reduce",
               "SendRecv")  # fmt: skip
@@ -183,7 +188,9 @@ def collectives(run: Run, kernels: pa.Table, steps: Any, counts: Counts) -> dict
     use."""
     name = kernels.column("name").combine_chunks()
     texts = [text or "" for text in name.dictionary.to_pylist()]
-    is_one = np.array([text.startswith(COMMUNICATION) for text in texts] or [False])
+    known = {row["name"] for row in _rows(run, _KERNELS)}
+    is_one = np.array([text in known if known else text.startswith(COMMUNICATION) for text in texts]
+                      or [False])  # fmt: skip
     chosen = np.flatnonzero(is_one[name.indices.fill_null(0).to_numpy(zero_copy_only=False)])
     payloads = _payloads(run) if len(chosen) else {}
     transfers = _Transfers(run, payloads)

@@ -10,8 +10,8 @@ extern const Rule exposed_communication{
     .order = 110,
     .needs = {kernel_names},
     .when =
-        "Time in which kernels of NCCL's operations, as it reported them, or kernels whose name "
-        "begins with nccl ran and no others",
+        "Time in which kernels of NCCL's operations ran and no others: those that it reported, and "
+        "in processes that did not report the kernels of all, those whose name begins with nccl",
     .least_share = 0.01,
     .sql = R"(  SELECT a.device, a.part, a.ns, a.count, NULL AS first, NULL AS last,
          (SELECT c.what FROM communication AS c CROSS JOIN span AS s
