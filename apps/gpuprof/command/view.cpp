@@ -69,7 +69,7 @@ void show_files(const ViewArguments& arguments, Progress& progress,
   if (!arguments.other.empty()) paths.push_back(arguments.other);
   view::OpeningRuns runs(std::move(paths), options);
   // Of most files the address can come with the notes, or an error without an address.
-  constexpr std::chrono::milliseconds patience{500};
+  constexpr std::chrono::milliseconds patience{100};
   runs.wait(patience);
   progress.clear();
   const IsOver is_over = [&] {

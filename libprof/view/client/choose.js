@@ -127,8 +127,8 @@ function tellOf(title, from, to, most, above = [], all = false) {
   return tell(title, source.statistics(from, to), answer => statistics(answer, most, all, markName), above);
 }
 
-// What changed between two whole runs.
-export function tellChange() { return tell('What changed', source.comparison(), answer => compared(answer, 10, goStep)); }
+// What changed between two whole runs. `held`: as of panel().
+export function tellChange(held = false) { return tell('What changed', source.comparison(), answer => compared(answer, 10, goStep), [], held); }
 
 // The step of both runs, see run.js.
 const goStep = i => document.dispatchEvent(new CustomEvent('alignstep', {detail: i + 1}));

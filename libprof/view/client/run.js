@@ -173,7 +173,7 @@ async function begin() {
   window.addEventListener('hashchange', ({newURL}) => restore(newURL).catch(complain));
   if (!await restore() && get('data')) tellAll();  // of the whole report
   else follow();
-  if (source.isPair) return source.comparison().then(answer => showChange(answer, tellChange)).catch(complain);
+  if (source.isPair) return source.comparison().then(answer => showChange(answer, () => tellChange(true))).catch(complain);
   if (get('data') || source.grows || state.run.stored > mostToJudge) return;
   source.ask('findings').then(answer => showFindings(answer, showFinding)).catch(complain);
 }

@@ -150,6 +150,7 @@ Model read_model(store::Database& database, const std::function<void(std::string
   model.ranges_missing = has_markers_alone(reading);
   const std::vector<timeline::RecordTable> tables = timeline::record_tables(database);
   std::optional<StoredTracks> stored = open_stored_tracks(reading, tables);
+  AllMadeTracks made;
   // NVTX ranges come last: the open ones end with everything else.
   for (const TrackKind kind :
        {TrackKind::stream, TrackKind::range_on_gpu, TrackKind::counter, TrackKind::api,
@@ -159,9 +160,10 @@ Model read_model(store::Database& database, const std::function<void(std::string
     } else if (stored) {
       add_stored_tracks(reading, kind, *stored);
     } else {
-      read_record_tracks(reading, kind, tables);
+      read_record_tracks(reading, kind, tables, made);
     }
   }
+  take_tracks(made, model);
   if (stored) {
     model.whole = std::move(stored->whole);
     model.blocks = std::move(stored->blocks);

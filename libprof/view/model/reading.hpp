@@ -1,7 +1,9 @@
 // Shared by the parts of read_model().
 #pragma once
 
+#include <array>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -89,11 +91,12 @@ class LateNames {
   }
 
   std::uint32_t place(std::int64_t id) {
-    if (!ids_.empty() && id == latest_id_) return latest_;
+    Known& latest = latest_[static_cast<std::uint64_t>(id) % latest_.size()];
+    if (latest.place != none && latest.id == id) return latest.place;
     const auto [found, is_new] = known_.try_emplace(id, static_cast<std::uint32_t>(ids_.size()));
     if (is_new) ids_.push_back(id);
-    latest_id_ = id;
-    return latest_ = found->second;
+    latest = {id, found->second};
+    return found->second;
   }
 
   // Calls make(id) once per id; it returns an index into Model::names.
@@ -114,8 +117,12 @@ class LateNames {
   std::unordered_map<const Items*, std::size_t> first_;  // of this table, by track
   std::unordered_map<std::int64_t, std::uint32_t> known_;
   std::vector<std::int64_t> ids_;
-  std::int64_t latest_id_ = 0;
-  std::uint32_t latest_ = 0;
+  static constexpr std::uint32_t none = UINT32_MAX;
+  struct Known {
+    std::int64_t id = 0;
+    std::uint32_t place = none;
+  };
+  std::array<Known, 256> latest_;  // by the end of the id: few functions make most calls
 };
 
 using columns::whole;
@@ -127,6 +134,16 @@ struct RowsJob {
 };
 void make_all_rows(std::vector<RowsJob>& jobs);
 
+// Tracks of one kind. Other threads make their rows while the next records are read.
+struct MadeTracks {
+  Collected records;
+  std::vector<Track> tracks;
+  std::future<void> rows;  // the last member: it is waited for before the others are destroyed
+};
+using AllMadeTracks = std::vector<std::unique_ptr<MadeTracks>>;
+// Waits for the rows, and moves the tracks into the model.
+void take_tracks(AllMadeTracks& made, Model& model);
+
 // An index into Model::names; `id` is as stored in the table.
 std::uint32_t name_of_record(Reading& reading, const timeline::RecordTable& table, std::int64_t id);
 // Fills in the names of tracks with these keys, which must be all of that kind.
@@ -134,8 +151,9 @@ void describe_tracks(Reading& reading, TrackKind kind, std::span<const timeline:
                      std::span<Track> made);
 void tell_of_tracks_left_out(Model& model, TrackKind kind, std::int64_t records);
 
+// Adds to `made`. Takes what is in it if records may be open, which end with everything else.
 void read_record_tracks(Reading& reading, TrackKind kind,
-                        std::span<const timeline::RecordTable> tables);
+                        std::span<const timeline::RecordTable> tables, AllMadeTracks& made);
 void read_counters(Reading& reading);
 
 struct StoredTracks {

@@ -139,26 +139,36 @@ void tell_of_tracks_left_out(Model& model, TrackKind kind, std::int64_t records)
                          " are of too many tracks to be drawn");
 }
 
+void take_tracks(AllMadeTracks& made, Model& model) {
+  for (const auto& each : made) {
+    each->rows.get();
+    std::ranges::move(each->tracks, std::back_inserter(model.tracks));
+  }
+  made.clear();
+}
+
 void read_record_tracks(Reading& reading, TrackKind kind,
-                        std::span<const timeline::RecordTable> tables) {
-  Collected records;
+                        std::span<const timeline::RecordTable> tables, AllMadeTracks& made) {
+  auto own = std::make_unique<MadeTracks>();
   for (const timeline::RecordTable& table : tables) {
     if (table.kind != kind) continue;
-    LateNames names(records);
-    read_rows(reading, table, table.may_be_open ? last_end(reading.model) : 0, names, records);
+    if (table.may_be_open) take_tracks(made, reading.model);
+    LateNames names(own->records);
+    read_rows(reading, table, table.may_be_open ? last_end(reading.model) : 0, names, own->records);
     names.resolve([&](std::int64_t id) { return name_of_record(reading, table, id); });
   }
   std::vector<timeline::TrackKey> keys;
   std::vector<RowsJob> jobs;
-  std::vector<Track> made(records.tracks().size());
-  for (auto& [key, items] : records.tracks()) {
+  own->tracks.resize(own->records.tracks().size());
+  for (auto& [key, items] : own->records.tracks()) {
     keys.push_back(key);
-    jobs.push_back({&items, &made[jobs.size()]});
+    jobs.push_back({&items, &own->tracks[jobs.size()]});
   }
-  describe_tracks(reading, kind, keys, made);
-  make_all_rows(jobs);
-  std::ranges::move(made, std::back_inserter(reading.model.tracks));
-  tell_of_tracks_left_out(reading.model, kind, records.left_out);
+  describe_tracks(reading, kind, keys, own->tracks);
+  tell_of_tracks_left_out(reading.model, kind, own->records.left_out);
+  own->rows = std::async(std::launch::async,
+                         [jobs = std::move(jobs)]() mutable { make_all_rows(jobs); });
+  made.push_back(std::move(own));
 }
 
 }  // namespace gpuprof::view

@@ -10,9 +10,10 @@
 namespace gpuprof::view {
 namespace {
 
-bool before(const Item& a, const Item& b) {
+// Not a function, which algorithms would call through a pointer.
+constexpr auto before = [](const Item& a, const Item& b) {
   return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
-}
+};
 
 using Iterator = Items::iterator;
 
