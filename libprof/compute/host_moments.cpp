@@ -46,7 +46,53 @@ void HostMoments::read(store::Snapshot& snapshot, const std::function<void()>& c
   }
   for (auto& [process, family] : families_) {
     for (auto& [thread, its] : family) std::ranges::stable_sort(its, {}, &Seen::time);
+    find_turns(process, family);
   }
+}
+
+// Calls take(time, sample) for each moment at which a thread was seen.
+template <class Take>
+void HostMoments::each_moment(const std::vector<Seen>& thread, const Take& take) {
+  for (const Seen& seen : thread) {
+    const std::int64_t step = (seen.stop - seen.time) / seen.samples;
+    for (std::int64_t i = 0; i < seen.samples; ++i) {
+      if (!take(seen.time + i * step, seen)) return;
+    }
+  }
+}
+
+void HostMoments::find_turns(std::int64_t process, const Family& family) {
+  auto& turns = turns_[process].turns;
+  for (const auto& [thread, its] : family) {
+    if (thread.first != process) continue;
+    each_moment(its, [&](std::int64_t time, const Seen&) {
+      turns.push_back({.time = time});
+      return turns.size() < most_moments;
+    });
+  }
+  std::ranges::sort(turns, {}, &Turns::Turn::time);
+}
+
+HostMoments::Turns::Turn* HostMoments::Turns::at(std::int64_t time) {
+  if (turns.empty() || time < turns.front().time) return nullptr;
+  const auto is_it = [&](std::size_t i) {
+    return turns[i].time <= time && (i + 1 == turns.size() || time < turns[i + 1].time);
+  };
+  if (!is_it(latest)) {
+    const auto after = std::ranges::upper_bound(turns, time, {}, &Turn::time);
+    latest = static_cast<std::size_t>(after - turns.begin()) - 1;
+  }
+  return &turns[latest];
+}
+
+void HostMoments::add_launch(std::int64_t process, std::int64_t thread, std::int64_t time) {
+  const auto its = turns_.find(process);
+  if (its == turns_.end()) return;
+  ++launches_[{process, thread}];
+  Turns::Turn* const turn = its->second.at(time);
+  if (!turn || turn->launch <= time) return;
+  turn->launch = time;
+  turn->thread = thread;
 }
 
 const HostMoments::Seen* HostMoments::seen_at(const std::vector<Seen>& thread, std::int64_t time) {
@@ -63,25 +109,45 @@ void HostMoments::find(const std::function<void()>& check) {
 
 void HostMoments::find(std::int64_t process, const Family& family,
                        const std::function<void()>& check) {
-  // Those that launch nothing have 0; the first of these is the process's first thread, as a rule.
+  const ThreadKey* const most = busiest(process, family);
+  if (!most) return;
+  auto& [turns, ignored] = turns_[process];
+  for (std::size_t i = turns.size(); i-- > 1;) {
+    if (turns[i - 1].launch != INT64_MAX) continue;
+    turns[i - 1].launch = turns[i].launch;
+    turns[i - 1].thread = turns[i].thread;
+  }
+  std::vector<Moment>& moments = moments_[process];
+  for (const auto& [thread, its] : family) {
+    if (thread.first != process) continue;
+    each_moment(its, [&](std::int64_t time, const Seen& seen) {
+      check();
+      const Turns::Turn* const turn = turns_[process].at(time);
+      const auto next =
+          turn && turn->launch != INT64_MAX ? family.find({process, turn->thread}) : family.end();
+      if (thread == (next == family.end() ? *most : next->first)) {
+        moments.push_back({time, cause_of(family, thread, seen, time, moments.size())});
+      }
+      return moments.size() < most_moments;
+    });
+  }
+  std::ranges::stable_sort(moments, {}, &Moment::time);
+}
+
+// Of those that launch nothing, the first, which is the process's first thread as a rule. Null: no
+// thread of the process was seen.
+const HostMoments::ThreadKey* HostMoments::busiest(std::int64_t process,
+                                                   const Family& family) const {
   const auto launches_of = [&](const ThreadKey& thread) -> std::int64_t {
     const auto known = launches_.find(thread);
     return known == launches_.end() ? 0 : known->second;
   };
-  const ThreadKey* who = nullptr;
+  const ThreadKey* most = nullptr;
   for (const auto& [thread, its] : family) {
-    if (thread.first == process && (!who || launches_of(thread) > launches_of(*who))) who = &thread;
+    if (thread.first != process) continue;
+    if (!most || launches_of(thread) > launches_of(*most)) most = &thread;
   }
-  if (!who) return;
-  std::vector<Moment>& moments = moments_[process];
-  for (const Seen& seen : family.at(*who)) {
-    check();
-    const std::int64_t step = (seen.stop - seen.time) / seen.samples;
-    for (std::int64_t i = 0; i < seen.samples && moments.size() < most_moments; ++i) {
-      const std::int64_t time = seen.time + i * step;
-      moments.push_back({time, cause_of(family, *who, seen, time, moments.size())});
-    }
-  }
+  return most;
 }
 
 std::uint32_t HostMoments::cause_of(const Family& family, const ThreadKey& who, const Seen& seen,
@@ -89,6 +155,14 @@ std::uint32_t HostMoments::cause_of(const Family& family, const ThreadKey& who, 
   if (seen.waits_for_others()) {
     for (const bool run : {true, false}) {
       if (const auto cause = cause_of_others(family, who, time, turn, run)) return cause;
+    }
+  }
+  if (seen.line == 0 && seen.can_run()) {
+    for (const auto& [thread, its] : family) {
+      const Seen* const other =
+          thread.first == who.first && thread != who ? seen_at(its, time) : nullptr;
+      if (!other || other->state != State::waits || other->line == 0) continue;
+      return number_of(line_words(lines_[other->line]) + ", in a thread without Python");
     }
   }
   return number_of(words_of(family, who, seen, time));

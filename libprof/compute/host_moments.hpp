@@ -16,12 +16,14 @@
 
 namespace gpuprof::compute {
 
-// Of a process, its thread that launches most is what the GPU waits for. Where that thread waits
-// for others in Python's own library (a queue, a lock, a process), the others' lines count: of
-// those that run one after the other, else of those that sleep.
+// At each moment the GPU waits for the thread of the process that makes the next launch; if that
+// was not seen, for the one that launches most. Where that thread waits for others in Python's own
+// library (a queue, a lock, a process), the others' lines count: of those that run one after the
+// other, else of those that sleep. A thread without Python, such as that of autograd, has the line
+// that waits for it.
 //
 // Call in this order: read(), add_launch() for each launch, find(). Memory: the table's rows, the
-// stacks, some bytes per sample of the threads that launch.
+// stacks, some 40 bytes per sample.
 class HostMoments {
  public:
   struct Moment {
@@ -33,9 +35,8 @@ class HostMoments {
   void read(store::Snapshot& snapshot, const std::function<void()>& check);
   bool empty() const { return families_.empty(); }
 
-  void add_launch(std::int64_t process, std::int64_t thread) {
-    if (!empty()) ++launches_[{process, thread}];
-  }
+  // `time`: of its begin.
+  void add_launch(std::int64_t process, std::int64_t thread, std::int64_t time);
   void find(const std::function<void()>& check);
 
   // In time order; empty for a process without samples.
@@ -60,9 +61,27 @@ class HostMoments {
   // A process that uses CUDA, and those that it started: the rows of each thread, in time order.
   using Family = std::map<ThreadKey, std::vector<Seen>>;
 
+  // Who launches next, at the times of a process's samples.
+  struct Turns {
+    struct Turn {
+      std::int64_t time = 0;
+      std::int64_t launch = INT64_MAX;  // begin of the first one from then on
+      std::int64_t thread = 0;          // that made it; valid if there is a launch
+    };
+    std::vector<Turn> turns;  // in time order
+    std::size_t latest = 0;   // of a launch; the next one is near it, as a rule
+
+    // Null: it is before all.
+    Turn* at(std::int64_t time);
+  };
+
+  template <class Take>
+  static void each_moment(const std::vector<Seen>& thread, const Take& take);
+  void find_turns(std::int64_t process, const Family& family);
   // Null: it was not seen at that time.
   static const Seen* seen_at(const std::vector<Seen>& thread, std::int64_t time);
   void find(std::int64_t process, const Family& family, const std::function<void()>& check);
+  const ThreadKey* busiest(std::int64_t process, const Family& family) const;
   std::uint32_t cause_of(const Family& family, const ThreadKey& who, const Seen& seen,
                          std::int64_t time, std::size_t turn);
   std::uint32_t cause_of_others(const Family& family, const ThreadKey& who, std::int64_t time,
@@ -74,6 +93,7 @@ class HostMoments {
   std::vector<CodeLine> lines_;
   std::map<std::int64_t, Family> families_;  // by process
   std::map<ThreadKey, std::int64_t> launches_;
+  std::map<std::int64_t, Turns> turns_;                  // by process
   std::map<std::int64_t, std::vector<Moment>> moments_;  // by process
   std::vector<std::string> causes_;
   std::map<std::string, std::uint32_t> numbers_;

@@ -78,7 +78,7 @@ void IdleTimes::add(const Calls& calls) {
                  .correlation = correlation[row],
                  .function = function_number(calls.of_driver, cbid[row])});
     if (!moments_.empty() && asked_for_.contains(correlation[row])) {
-      moments_.add_launch(process[row], thread[row]);
+      moments_.add_launch(process[row], thread[row], start[row]);
     }
   }
 }

@@ -295,18 +295,12 @@ class Account(unittest.TestCase):
         self.assertEqual(len(text), len(shown) + 4)
         self.assertIn(f"the host in {len(rows) - len(shown)} other functions", text[-2])
 
-    def test_lines_of_the_host(self):
-        """Random samples of three threads, in two processes."""
-        profile = self.folder / "sampled.sqlite"
+    def sampled(self, name):
+        """The profile torch_step with an empty HOST_SAMPLE and stacks 7 to 10, and its process."""
+        profile = self.folder / name
         shutil.copy(self.profiles["torch_step"], profile)
-        run, chance = Run(profile), random.Random(37)
         database = sqlite3.connect(profile)
         (process,) = database.execute("SELECT process_id FROM processes").fetchone()
-        (main,) = database.execute(
-            "SELECT threadId FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId IN"
-            " (SELECT correlationId FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)"
-            " GROUP BY 1 ORDER BY count(*) DESC"
-        ).fetchone()
         database.execute(
             "CREATE TABLE HOST_SAMPLE (time, stop, samples, ofProcess, threadId, state, stack, holder, processId)"
         )
@@ -320,6 +314,47 @@ class Account(unittest.TestCase):
                 "INSERT INTO STACK_ENTRY (stack, position, frame, processId) VALUES (?, 0, ?, ?)",
                 (7 + number, 7 + number, process),
             )
+        return profile, database, process
+
+    def launches(self, database):
+        """Begin and thread of each, in time order."""
+        return database.execute(
+            "SELECT start, threadId FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId IN"
+            " (SELECT correlationId FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ORDER BY 1"
+        ).fetchall()
+
+    def check_moments(self, profile, moments):
+        """Causes of the time in no call are those of the moments in it, by number."""
+        run = Run(profile)
+        ran = account(profile, "--json")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        (table,) = json.loads(ran.stdout)["tables"]
+        found = {
+            row["cause"]: row["duration_ns"] for row in table["rows"] if row["class"] == "no call"
+        }
+        [device] = {row["device_id"] for row in table["rows"]}
+        away = [segment[:2] for segment in run.segments(device, run.first, run.last)
+                if segment[2] == ("no call", None)]  # fmt: skip
+        whole = sum(until - now for now, until in away)
+        self.assertEqual(sum(found.values()), whole)
+        counts, place = collections.Counter(), 0
+        for at, words in moments:
+            while place < len(away) and away[place][1] <= at:
+                place += 1
+            counts[words] += place < len(away) and away[place][0] <= at
+        counts = +counts
+        self.assertGreater(sum(counts.values()), 50)
+        for words, count in counts.items():
+            self.assertAlmostEqual(found.pop(words), whole * count / sum(counts.values()), delta=1)
+        self.assertEqual(found, {})
+        return counts
+
+    def test_lines_of_the_host(self):
+        """Random samples of three threads, in two processes; the second that launches was not seen."""
+        profile, database, process = self.sampled("sampled.sqlite")
+        run, chance = Run(profile), random.Random(37)
+        threads = [thread for _, thread in self.launches(database)]
+        main = max(threads, key=threads.count)
         at, moments = run.first, []
         while at < run.last:
             stop = at + chance.randrange(100_000, 300_000)
@@ -344,28 +379,26 @@ class Account(unittest.TestCase):
                              (*wrong, process))  # fmt: skip
         database.commit()
         database.close()
+        self.check_moments(profile, moments)
 
-        ran = account(profile, "--json")
-        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
-        (table,) = json.loads(ran.stdout)["tables"]
-        found = {
-            row["cause"]: row["duration_ns"] for row in table["rows"] if row["class"] == "no call"
-        }
-        [device] = {row["device_id"] for row in table["rows"]}
-        away = [segment[:2] for segment in run.segments(device, run.first, run.last)
-                if segment[2] == ("no call", None)]  # fmt: skip
-        whole = sum(until - now for now, until in away)
-        self.assertEqual(sum(found.values()), whole)
-        counts, place = collections.Counter(), 0
-        for at, words in moments:
-            while place < len(away) and away[place][1] <= at:
-                place += 1
-            counts[words] += place < len(away) and away[place][0] <= at
-        counts = +counts
-        self.assertGreater(sum(counts.values()), 50)
-        for words, count in counts.items():
-            self.assertAlmostEqual(found.pop(words), whole * count / sum(counts.values()), delta=1)
-        self.assertEqual(found, {})
+    def test_the_thread_that_launches_next_counts(self):
+        """That of autograd has no Python: a line waits for it. After the last launch: who launched most."""
+        profile, database, process = self.sampled("turns.sqlite")
+        run, launches = Run(profile), self.launches(database)
+        threads = [thread for _, thread in launches]
+        main, autograd = sorted(set(threads), key=threads.count, reverse=True)
+        waits = "a.py:10 f, in a thread without Python"
+        moments = []
+        for at in range(run.first, run.last, 100_000):
+            turn = next((thread for begin, thread in launches if begin >= at), main)
+            state = 4 if turn == autograd else 0
+            for thread, its_state, stack in ((main, state, 7), (autograd, 4 - state, 0)):
+                database.execute("INSERT INTO HOST_SAMPLE VALUES (?, ?, 1, ?, ?, ?, ?, 0, ?)",
+                                 (at, at + 100_000, process, thread, its_state, stack, process))  # fmt: skip
+            moments.append((at, waits if turn == autograd else "a.py:10 f"))
+        database.commit()
+        database.close()
+        self.assertEqual(set(self.check_moments(profile, moments)), {waits, "a.py:10 f"})
 
     def test_files_of_nvprof(self):
         """They have no short names, no processes and no names of functions."""

@@ -166,8 +166,8 @@ void read_record_tracks(Reading& reading, TrackKind kind,
   }
   describe_tracks(reading, kind, keys, own->tracks);
   tell_of_tracks_left_out(reading.model, kind, own->records.left_out);
-  own->rows = std::async(std::launch::async,
-                         [jobs = std::move(jobs)]() mutable { make_all_rows(jobs); });
+  own->rows =
+      std::async(std::launch::async, [jobs = std::move(jobs)]() mutable { make_all_rows(jobs); });
   made.push_back(std::move(own));
 }
 
