@@ -173,9 +173,9 @@ void check(store::Database& database) {
                              store::DatabaseError::Kind::damaged);
 }
 
-void read_database(const reading::ProfileFile& file, store::Database& database, bool exact,
-                   const Show& show, Json& info) {
-  const bool all = exact || file.size() + file.log_size() <= largest_read;
+void read_database(const reading::ProfileFile& file, store::Database& database,
+                   const ContentsOptions& options, const Show& show, Json& info) {
+  const bool all = options.exact || file.size() + file.log_size() <= largest_read;
   if (all) check(database);
   info["run"] = read_run(database);
   info["processes"] = read_processes(database, all);
@@ -192,6 +192,11 @@ void read_database(const reading::ProfileFile& file, store::Database& database, 
   const bool ids_count = file.numbers_records() && reading::numbers_records(tables);
   Records(database, ids_count, all, show).read(info);
   info["cost"] = cost(database);
+  info["stalled"] = Json::array();
+  // Without indexes all work is read, and of a recording that was killed the end is not known.
+  if (!file.unfinished() || (all && file.in_use())) {
+    info["stalled"] = StalledWork().read(database, options.hang_after);
+  }
   info["losses"] = objects(database, "SELECT value, name, kind, process_id, help FROM losses");
   info["diagnostics"] =
       objects(database,
@@ -211,9 +216,7 @@ Json read_contents(reading::ProfileFile& file, const std::string& name,
             {"log_bytes", file.log_size()}};
   if (!file.problem()) {
     file.read(
-        [&](store::Database& database) {
-          read_database(file, database, options.exact, show, info);
-        },
+        [&](store::Database& database) { read_database(file, database, options, show, info); },
         show);
   }
   info["state"] = state(file);

@@ -1,9 +1,12 @@
 // What a profile contains: run, processes, devices, records, losses. For gpuprof info.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
+
+#include "libprof/report/stalled_work.hpp"
 
 namespace gpuprof::reading {
 class ProfileFile;
@@ -13,6 +16,7 @@ namespace gpuprof::report {
 
 struct ContentsOptions {
   bool exact = false;  // read large files whole to count records and find times
+  std::int64_t hang_after = StalledWork::usual_time;  // see StalledWork
 };
 
 // One JSON object, with keys in reading order. `show` is called with the name of each slow step.

@@ -68,6 +68,7 @@ class Text {
     }
     print_records();
     print_cost();
+    for (const Json& text : info_["stalled"]) line("stalled", plain(text));
     for (const Json& loss : info_["losses"]) {
       line("lost", plain(loss["value"]) + " " + plain(loss["name"]) + " " + plain(loss["kind"]));
     }

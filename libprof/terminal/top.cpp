@@ -95,7 +95,7 @@ void Top::name_work(store::Database& database, std::size_t most) {
   }
 }
 
-void Top::read(store::Database& database, std::size_t most) {
+void Top::read(store::Database& database, std::size_t most, std::int64_t stalled_after) {
   for (auto& [key, change] : sums_) change.fresh = {};
   kernels_.fresh = others_.fresh = {};
   newest_ = read_newest(database, read_up_to_);
@@ -110,7 +110,7 @@ void Top::read(store::Database& database, std::size_t most) {
                   .value_or(0);
   }
   name_work(database, most);
-  stalled_ = operations_.read(database);
+  stalled_ = stalled_work_.read(database, stalled_after);
 }
 
 std::string text(const Top& top, const std::string& title, double seconds, const Style& style) {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "libprof/report/stalled_operations.hpp"
+#include "libprof/report/stalled_work.hpp"
 #include "libprof/store/sqlite.hpp"
 #include "libprof/terminal/newest_work.hpp"
 
@@ -27,8 +27,8 @@ class Top {
     Sum all, fresh;  // fresh: since the previous reading
   };
 
-  // `most`: number of names to list, those with most time.
-  void read(store::Database& database, std::size_t most);
+  // `most`: number of names to list, those with most time. `stalled_after`: see StalledWork.
+  void read(store::Database& database, std::size_t most, std::int64_t stalled_after);
 
   const std::vector<Work>& work() const { return work_; }
   std::int64_t names() const { return static_cast<std::int64_t>(sums_.size()); }
@@ -39,7 +39,7 @@ class Top {
   std::int64_t fresh_calls() const { return fresh_calls_; }
   double time() const { return kernels_.all.time + others_.all.time; }
   std::int64_t losses() const { return losses_; }
-  // NCCL's operations that do not end, in words.
+  // What does not end, in words.
   const std::vector<std::string>& stalled() const { return stalled_; }
   const NewestWork& newest() const { return newest_; }  // since the previous reading
   // From the first begin of GPU work to its last end, ns.
@@ -61,7 +61,7 @@ class Top {
   std::int64_t first_ = INT64_MAX, last_ = INT64_MIN;
   std::vector<Work> work_;
   NewestWork newest_;
-  report::StalledOperations operations_;
+  report::StalledWork stalled_work_;
   std::vector<std::string> stalled_;
 };
 

@@ -198,7 +198,7 @@ class Shell:
 
     def test_a_command_has_its_own_options_and_no_other(self):
         self.assertEqual(
-            self.typed.all("gpuprof info --"), {"--help", "--json", "--exact"})  # fmt: skip
+            self.typed.all("gpuprof info --"), {"--hang-after", "--help", "--json", "--exact"})  # fmt: skip
         self.completes("gpuprof info --tr", "gpuprof info --tr")
 
     def test_programs(self):

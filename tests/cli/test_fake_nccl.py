@@ -3,13 +3,17 @@
 import collections
 import contextlib
 import json
+import os
+import re
 import shutil
+import signal
 import sqlite3
 import subprocess
+import time
 import unittest
 
 from builds import asan, load_tests  # noqa: F401
-from fake_run import GPUPROF, FakeTest
+from fake_run import GPUPROF, PATIENCE, FakeTest
 
 OPERATIONS = """
 SELECT f.value, o.sequence, t.value, o.count, o.bytes, o.root, o.peer, a.value, p.value, o.channels
@@ -152,6 +156,55 @@ class Nccl(FakeTest):
         self.assertGreater(named, 0)
         self.assertEqual((left[0], left[2]), (named, 0))
         self.assertIn(left[1], range(1, named))
+
+    def hang(self, how):
+        """What top says of such a program, the end of its run, and info."""
+        process = self.start("nccl", how, options=("--hang-after", "500ms"))
+        until = time.monotonic() + PATIENCE
+        words = ("top", self.output, "--times", "1", "--hang-after", "0.5s")
+        said = None
+        while not said:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.1)
+            top = subprocess.run(
+                [GPUPROF, *words], capture_output=True, text=True, check=False
+            ).stdout
+            said = re.search(r"losses: none (.*\.) (The newest|time share)", " ".join(top.split()))
+        os.killpg(process.pid, signal.SIGINT)
+        end = process.communicate(timeout=PATIENCE)[1].decode()
+        shown = {}
+        for limit in ("500ms", "0"):
+            shown[limit] = json.loads(subprocess.run(
+                [GPUPROF, "info", "--json", "--hang-after", limit, self.output], capture_output=True,
+                check=True).stdout)["stalled"]  # fmt: skip
+        self.assertEqual(shown["0"], [])
+        return said[1], end, " ".join(shown["500ms"])
+
+    def test_operations_that_do_not_end(self):
+        """The first of several is named."""
+        words = (
+            r"AllReduce 1 of communicator 00000000c0ffee06 \(pair\), 2 ranks, has not ended for \d+ s\. "
+            r"Entered by rank 1 \(process \d+(, has ended)?\)\. One rank is not in this file\."
+        )
+        for text in self.hang("operations"):
+            self.assertRegex(text, words)
+
+    def test_launches_that_do_not_end(self):
+        """What was launched into a capture is none."""
+        words = (
+            r"No GPU work has ended for \d+ s, and 3 launches wait, the first, cudaLaunchKernel, "
+            r"is \d+ s old: process \d+(, has ended)?\."
+        )
+        for text in self.hang("launches"):
+            self.assertRegex(text, words)
+
+    def test_a_program_that_does_nothing(self):
+        top, end, info = self.hang("nothing")
+        self.assertRegex(
+            top, r"^No GPU work was recorded for \d+ s, and no launch waits: process \d+\.$"
+        )
+        self.assertNotIn("GPU work", end)
+        self.assertEqual(info, "")
 
     def test_the_users_plugin_stays(self):
         run = self.profile("nccl", check=2, NCCL_PROFILER_PLUGIN="none")

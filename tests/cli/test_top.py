@@ -73,7 +73,7 @@ class Top(unittest.TestCase):
     def test_operations_that_do_not_end(self):
         entered = "has not ended for 41 s. Entered by rank 0 (process 100, train.py:12 f)"
         skipped = self.hang((0, "AllReduce", 3, 8), (1, "AllReduce", 3, 8), (0, "AllReduce", 4, 8))
-        self.assertIn(f"AllReduce 4 of 2 ranks {entered}. Rank 1 (process 101, train.py:13 f) has not:"
+        self.assertIn(f"AllReduce 4 of communicator 0000000000000007, 2 ranks, {entered}. Rank 1 (process 101, train.py:13 f) has not:"
                       " its last is AllReduce 3.", skipped)  # fmt: skip
         count = self.hang((0, "AllReduce", 4, 8), (1, "AllReduce", 4, 9))
         self.assertIn("entered it with 9 elements, not 8.", count)

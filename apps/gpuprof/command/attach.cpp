@@ -224,7 +224,8 @@ int Attaching::finish() {
       log_.report(loader->database(), prefix_of(process_.id()));
     }
   }
-  if (!options_.quiet && !temporary_) print_outcome(recorder_, log_);
+  if (!options_.quiet && !temporary_)
+    print_outcome(recorder_, log_, {.hang_after = options_.hang_after});
   return whole_ && !recorder_.failed() ? 0 : static_cast<int>(ExitCode::output_failed);
 }
 

@@ -164,6 +164,14 @@ Store time_to(std::optional<std::chrono::milliseconds>& time) {
   };
 }
 
+Store hang_after(std::int64_t& time) {
+  return [&time](const std::string& text) -> std::string {
+    const auto given = hang_time(text);
+    if (given) time = *given;
+    return given ? "" : a_hang_time;
+  };
+}
+
 void Grammar::take_output_options(Options& options) {
   take_options(options, {"export-profile", "force-overwrite", "umask", "step", "no-indexes",
                          "log-file", "quiet"});

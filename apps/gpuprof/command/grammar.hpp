@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -57,6 +58,9 @@ Store number_to(Number& to, std::type_identity_t<Number> least,
 
 // A time: "10s", "500ms", "5min", or seconds.
 Store time_to(std::optional<std::chrono::milliseconds>& time);
+
+// After which work that has not ended is named, ns.
+Store hang_after(std::int64_t& time);
 
 // "2%" or "2", as a share.
 inline Store share_to(double& share, int most_percent = 100) {

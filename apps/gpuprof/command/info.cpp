@@ -40,6 +40,8 @@ int info(InfoArguments& arguments) {
 void declare_info(Grammar& grammar, InfoArguments& arguments) {
   grammar.take_file("file", arguments.file, "A profile");
   grammar.take("--json", &arguments.json, "One JSON document");
+  grammar.take("--hang-after", hang_after(arguments.options.hang_after),
+               "Say what had not ended for this time, 30s unless given; 0: do not", "TIME");
   grammar.take("--exact", &arguments.options.exact,
                "Read all of a file above 512 MiB, to count records and find times");
 }

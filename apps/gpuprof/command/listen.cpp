@@ -173,7 +173,7 @@ int Listening::finish() {
     const std::string missing = metrics_ ? unmeasured(*metrics_, recorder_) : "";
     if (!missing.empty()) log_.say("metrics: " + missing);
     // The process shows as warnings what comes before the outcome.
-    print_outcome(recorder_, log_, false);
+    print_outcome(recorder_, log_, {.cost = false});
   }
   return whole_ && !recorder_.failed() ? 0 : static_cast<int>(ExitCode::output_failed);
 }

@@ -11,7 +11,7 @@
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/read/cost.hpp"
-#include "libprof/report/stalled_operations.hpp"
+#include "libprof/report/stalled_work.hpp"
 
 namespace gpuprof::app {
 
@@ -71,11 +71,11 @@ void print_cost(record::Recorder& recorder, Log& log) {
 }
 
 // What the program waited for when it was ended.
-void print_stalled(record::Recorder& recorder, Log& log) {
+void print_stalled(record::Recorder& recorder, Log& log, std::int64_t after) {
   try {
     for (store::Loader* loader : recorder.loaders()) {
-      report::StalledOperations operations;
-      for (const std::string& text : operations.read(loader->database())) log.say(text);
+      report::StalledWork work;
+      for (const std::string& text : work.read(loader->database(), after)) log.say(text);
     }
   } catch (const Error&) {
     return;  // interrupted
@@ -96,7 +96,7 @@ std::string hw_trace(record::Recorder& recorder) {
 
 }  // namespace
 
-void print_outcome(record::Recorder& recorder, Log& log, bool with_cost) {
+void print_outcome(record::Recorder& recorder, Log& log, Outcome wanted) {
   const store::LoadTotals totals = recorder.totals();
   const std::string files = joined(recorder.files(), ", ");
   if (files.empty()) {
@@ -131,8 +131,8 @@ void print_outcome(record::Recorder& recorder, Log& log, bool with_cost) {
   if (totals.processes == 0 && totals.lossless()) {
     return log.say(files + ": 0 records: no process used CUDA" + losses.substr(nothing.size()));
   }
-  if (with_cost) print_cost(recorder, log);
-  print_stalled(recorder, log);
+  if (wanted.cost) print_cost(recorder, log);
+  print_stalled(recorder, log, wanted.hang_after);
   const std::string older =
       totals.let_go > 0 ? ", " + std::to_string(totals.let_go) + " older ones let go, " : ", ";
   log.say(files + ": " + std::to_string(totals.records - std::min(totals.records, totals.let_go)) +

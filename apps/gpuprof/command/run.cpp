@@ -299,14 +299,14 @@ void Recording::finish() {
 int Recording::print() {
   const bool outcome = !temporary_ && !options_.quiet && !options_.rolls_up;
   if (ends_.hurried()) {
-    if (outcome) print_outcome(recorder_, log_);
+    if (outcome) print_outcome(recorder_, log_, {.hang_after = options_.hang_after});
     return ended_->exit_code;
   }
   for (store::Loader* loader : recorder_.loaders()) {
     loader->database().watch([this] { return ends_.hurried(); });
   }
   print_results({recorder_, *run_, metrics_.get(), *ended_, report_}, options_, log_);
-  if (outcome) print_outcome(recorder_, log_);
+  if (outcome) print_outcome(recorder_, log_, {.hang_after = options_.hang_after});
   if (report_) print_exit(*ended_, log_);
   if (recorder_.failed() || log_.lost()) return static_cast<int>(ExitCode::output_failed);
   if (options_.fail_if_empty && ended_->exit_code == 0 && recorder_.totals().records == 0) {

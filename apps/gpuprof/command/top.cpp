@@ -23,6 +23,7 @@ struct TopArguments {
   double every = 1;        // seconds
   std::int64_t times = 0;  // 0: until the run ends
   std::size_t rows = 15;
+  std::int64_t hang_after = report::StalledWork::usual_time;
 };
 
 Store seconds(double& to) {
@@ -54,7 +55,9 @@ int follow(TopArguments& arguments) {
         // A copy made after damage starts over.
         if (file->damaged()) top = {};
         database.watch(&Progress::is_interrupted);
-        top.read(database, arguments.rows);
+        // Of a recording that was killed it is not known how long it lived.
+        const bool known = file->in_use() || !file->unfinished();
+        top.read(database, arguments.rows, known ? arguments.hang_after : 0);
       });
     } catch (const store::DatabaseError& error) {
       if (error.kind() != store::DatabaseError::Kind::interrupted) throw;
@@ -91,6 +94,10 @@ void declare_top(Grammar& grammar, TopArguments& arguments) {
                "Look so often; until the run is over unless given", "N");
   grammar.take("--rows", number_to(arguments.rows, 1, 1000),
                "Names of kernels, copies and sets; 15 unless given", "N");
+  grammar.take("--hang-after", hang_after(arguments.hang_after),
+               "Say what has not ended for this time, 30s unless given, and where its processes "
+               "are; 0: do not",
+               "TIME");
   grammar.footer("\nCtrl-C ends it, and nothing else. A run that is over is shown once.");
 }
 

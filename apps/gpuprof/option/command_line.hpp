@@ -15,6 +15,7 @@
 #include "libprof/metrics/request.hpp"
 #include "libprof/record/trace_selection.hpp"
 #include "libprof/report/options.hpp"
+#include "libprof/report/stalled_work.hpp"
 
 namespace gpuprof::app {
 
@@ -131,6 +132,7 @@ struct Options {
   bool overwrite = false;
   std::string step;  // which NVTX ranges are steps; empty: those named like steps
   bool fail_if_empty = false;
+  std::int64_t hang_after = report::StalledWork::usual_time;  // ns; 0: never
   bool view = false;        // show the run in a browser, during and after it
   mode_t file_mode = 0600;  // of created files
   bool indexes = true;

@@ -18,6 +18,13 @@ std::optional<Refusal> set_step(Options& options, const std::string& value) {
   return {};
 }
 
+std::optional<Refusal> set_hang_after(Options& options, const std::string& value) {
+  const auto time = hang_time(value);
+  if (!time) return Refusal{.takes = a_hang_time};
+  options.hang_after = *time;
+  return {};
+}
+
 }  // namespace
 
 std::vector<Option> output_options() {
@@ -42,6 +49,14 @@ std::vector<Option> output_options() {
                "that was profiled.",
        .is = ours | common | not_with_import,
        .set = flag([](Options& o) { o.fail_if_empty = true; })},
+      {.name = "hang-after",
+       .argument = "TIME",
+       .help = "Say at the end which work had not ended for this time (30s); 0: say nothing\n"
+               "Operations of NCCL with the ranks that entered them, and other launches, each with "
+               "the line of Python (--stacks=launches, --host-samples). gpuprof top says it while "
+               "the program runs.",
+       .is = ours | not_with_import,
+       .set = set_hang_after},
       {.name = "view",
        .help = "Show the run in a browser while it is recorded, and afterwards until Ctrl-C\n"
                "The address is printed to standard error: gpuprof view --live.",

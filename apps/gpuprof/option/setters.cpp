@@ -47,6 +47,13 @@ std::optional<std::chrono::milliseconds> time_of(std::string_view text) {
   return std::chrono::milliseconds(std::llround(*value * factor));
 }
 
+std::optional<std::int64_t> hang_time(std::string_view text) {
+  if (text == "0") return 0;
+  const auto time = time_of(text);
+  if (!time) return std::nullopt;
+  return std::chrono::nanoseconds(*time).count();
+}
+
 std::optional<std::uint64_t> size_of(std::string_view text) {
   constexpr double least = 1e6, most = 1e15;
   double factor = 1;

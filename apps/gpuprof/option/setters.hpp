@@ -44,6 +44,10 @@ Set equals(std::string_view word, bool& (*target)(Options&));
 std::optional<std::chrono::milliseconds> time_of(std::string_view text);
 inline constexpr char a_time[] = "a time such as 10s, 500ms or 5min";
 
+// After which work that has not ended is named, ns; also 0.
+std::optional<std::int64_t> hang_time(std::string_view text);
+inline constexpr char a_hang_time[] = "a time such as 30s, or 0";
+
 // "2GB", "500MiB", or bytes, at least 1 MB.
 std::optional<std::uint64_t> size_of(std::string_view text);
 inline constexpr char a_size[] = "a size such as 2GB or 500MB";

@@ -3,12 +3,14 @@
 // At the end the program is killed. It answers 2 if there is no plug-in, and 3 if that asks for
 // events that slow NCCL.
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "tests/fake_cupti/cuda/fake_cuda.hpp"
@@ -245,11 +247,28 @@ class Communicator {
 
 }  // namespace
 
-int main() {
+// The work of the last launches does not end.
+[[noreturn]] void hang(void* library, std::string_view how) {
+  Communicator communicator(library, 6, 0xc0ffee06);
+  communicator.collective("AllReduce", 1000, "ncclFloat32");
+  fake_capture_begin();
+  fake_launch("captured", 1);
+  fake_capture_end();
+  fake_synchronize();
+  fake_kernel_time(1'000'000'000'000'000);
+  if (how == "launches") fake_launch("gemm", 3);
+  for (int i = 0; how == "operations" && i < 2; ++i) {
+    communicator.collective("AllReduce", 10, "ncclFloat32");
+  }
+  while (true) pause();
+}
+
+int main(int argc, char** argv) {
   fake_init();
   const char* const path = std::getenv("NCCL_PROFILER_PLUGIN");
   void* const library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
   if (!library) return 2;
+  if (argc > 1) hang(library, argv[1]);
   for (int version = 3; version <= 6; ++version) {
     Communicator communicator(library, version, 0xc0ffee00 + static_cast<unsigned>(version));
     communicator.collective("AllReduce", 1000, "ncclFloat32");

@@ -1,0 +1,35 @@
+// Which calls' GPU work has ended.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "libprof/compute/gpu_work.hpp"
+#include "libprof/store/sqlite.hpp"
+
+namespace gpuprof::report {
+
+// Reads a file repeatedly, each time only the new rows; where a file has indexes, only what is
+// asked for. Used by one thread. Memory: a bit for each correlation id.
+class FinishedWork {
+ public:
+  // Call before anything else, whenever the file may have grown. `database` stays open until the
+  // next call.
+  void read(store::Database& database);
+
+  // 0: no GPU work is in the file.
+  std::int64_t last_end() const { return last_end_; }
+  bool has(std::int64_t correlation) const;
+
+ private:
+  void read_table(store::Database& database, const std::string& table, const std::string& end);
+
+  compute::CorrelationSet ended_;
+  std::map<std::string, std::int64_t> read_up_to_;   // ids, by table
+  mutable std::vector<store::Statement> questions_;  // of tables with an index
+  std::int64_t last_end_ = 0;
+};
+
+}  // namespace gpuprof::report
