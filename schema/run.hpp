@@ -208,6 +208,7 @@ inline constexpr std::array run_keys{
     KeyDoc{"imported_from",
            "the file of another tool that this one was made of by gpuprof import; absent in a "
            "recording"},
+    KeyDoc{"written_because", "why this snapshot was written; absent where nothing said why"},
     KeyDoc{"derived_from", "command that took this part out of a file; absent in a recording"},
 };
 

@@ -28,8 +28,11 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds collector_patience{5000};
 constexpr milliseconds commit_patience{60'000};
-constexpr milliseconds between_sizes{500};
-constexpr milliseconds copy_patience{3'600'000};
+constexpr milliseconds between_looks{500};
+constexpr int look_ms = 100;
+constexpr milliseconds between_snapshots{10'000};
+constexpr std::chrono::seconds end_patience{2};    // for the run to end with a process that died
+constexpr std::chrono::seconds copy_patience{60};  // for copies at the end of the run
 
 wire::Fields refused(std::string_view why, std::string_view hint = {}) {
   wire::Fields fields;
@@ -51,13 +54,19 @@ Control::Control(ControlOptions options, launch::Listener& listener, LoadingThre
       listener_(listener),
       loading_(loading),
       since_(Clock::now()),
+      watch_(
+          options_.triggers, options_.note ? options_.note : [](const std::string&) {}),
+      snapshots_(
+          {.most = options_.most_snapshots,
+           .between = std::min(between_snapshots, options_.kept.value_or(between_snapshots) / 2)},
+          options_.note),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (stop_ < 0) throw Error(std::string("no descriptor for control: ") + std::strerror(errno));
   const auto begin = since_ + options_.delay.value_or(milliseconds(0));
   if (options_.delay) begins_ = begin;
   if (options_.duration) ends_ = begin + *options_.duration;
   traces_ = !options_.delay;
-  if (options_.copies_on_signal) {
+  if (options_.keeps_last) {
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGUSR2);
@@ -71,33 +80,56 @@ Control::Control(ControlOptions options, launch::Listener& listener, LoadingThre
   thread_ = std::thread([this] { run(); });
 }
 
-Control::~Control() {
+std::vector<std::string> Control::end() {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(stop_, &one, sizeof one);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
+  std::vector<std::string> texts;
+  for (const auto& [file, waiting] : snapshots_.waiting()) texts.push_back(waiting.text());
+  return texts;
+}
+
+Control::~Control() {
+  end();
   close(stop_);
   if (signal_ >= 0) close(signal_);
 }
 
 void Control::run() {
-  while (true) {
-    pollfd waiting[] = {{stop_, POLLIN, 0},
-                        {socket_ ? socket_->descriptor() : -1, POLLIN, 0},
-                        {signal_, POLLIN, 0}};
-    if (poll(waiting, std::size(waiting), patience_ms()) < 0 && errno != EINTR) return;
-    if (waiting[0].revents) return;
-    try {
+  while (turn(patience_ms(), true)) continue;
+  // Copies that have begun are worth the wait, and need this thread. What else has happened is in
+  // the run's file.
+  take_incidents();
+  if (snapshots_.writes()) note("waiting for the snapshot that is being written");
+  const auto until = Clock::now() + copy_patience;
+  while (snapshots_.writes() && Clock::now() < until && !(options_.hurried && options_.hurried())) {
+    turn(look_ms, false);
+  }
+}
+
+// Answers for this time. `goes_on`: the run does, and false is returned once it is over.
+bool Control::turn(int patience, bool goes_on) {
+  pollfd waiting[] = {{goes_on ? stop_ : -1, POLLIN, 0},
+                      {socket_ ? socket_->descriptor() : -1, POLLIN, 0},
+                      {signal_, POLLIN, 0}};
+  if (poll(waiting, std::size(waiting), patience) < 0 && errno != EINTR) return false;
+  if (waiting[0].revents) return false;
+  try {
+    if (goes_on) {
       look_at_the_clock();
       look_at_the_size();
       if (waiting[2].revents) look_at_the_signal();
-      look_at_the_copies();
-      if (waiting[1].revents) {
-        socket_->serve([this](const wire::Fields& request) { return answer(request); });
-      }
-    } catch (const std::exception&) {
-      // There was no memory for this request.
+      take_incidents();
+      snapshots_.write_due(Clock::now());
     }
+    snapshots_.look_after();
+    if (waiting[1].revents) {
+      socket_->serve([this](const wire::Fields& request) { return answer(request); });
+    }
+  } catch (const std::exception&) {
+    // There was no memory for this request.
   }
+  return true;
 }
 
 int Control::patience_ms() const {
@@ -105,9 +137,10 @@ int Control::patience_ms() const {
     const auto next = std::min(begins_.value_or(Clock::time_point::max()),
                                ends_.value_or(Clock::time_point::max()));
     const auto left = std::chrono::ceil<milliseconds>(next - Clock::now()).count();
-    return static_cast<int>(std::clamp<std::int64_t>(left, 0, between_sizes.count()));
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, between_looks.count()));
   }
-  return options_.most_bytes > 0 || !copies_.empty() ? static_cast<int>(between_sizes.count()) : -1;
+  return options_.most_bytes > 0 || options_.keeps_last ? static_cast<int>(between_looks.count())
+                                                        : -1;
 }
 
 void Control::look_at_the_clock() {
@@ -135,36 +168,26 @@ void Control::look_at_the_signal() {
   signalfd_siginfo taken{};
   if (read(signal_, &taken, sizeof taken) != sizeof taken) return;
   const std::vector<std::string> files = loading_.committed().files;
-  for (const std::string& file : files) copy(file);
+  for (const std::string& file : files) snapshots_.write(file, "SIGUSR2");
   if (files.empty()) note("SIGUSR2: nothing is recorded yet");
 }
 
-// By a process of its own, which asks this thread to flush first.
-void Control::copy(const std::string& file) {
-  std::array<char, 32> time{};
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  std::strftime(time.data(), time.size(), "-%Y%m%d-%H%M%S", localtime_r(&now, &parts));
-  const std::filesystem::path path(file);
-  const std::string name =
-      path.parent_path() / (path.stem().string() + time.data() + path.extension().string());
-  try {
-    copies_.push_back(
-        {name, std::make_unique<HelperProcess>(
-                   "/proc/self/exe", std::vector<std::string>{"snapshot", file, "-q", "-o", name},
-                   std::vector<HelperProcess::File>{}, copy_patience)});
-  } catch (const Error& error) {
-    note(name + ": " + error.what());
+void Control::take_incidents() {
+  if (!options_.keeps_last) return;
+  const auto now = Clock::now();
+  const std::vector<std::string> files = loading_.committed().files;
+  const std::vector<std::int64_t> active = listener_.active_processes();
+  for (const auto& [file, incident] : watch_.look(files)) {
+    // A range of a process that has died never ends, and without tracing there is no work.
+    const bool is_over =
+        incident.process == 0 ? active.empty() : std::ranges::count(active, incident.process) == 0;
+    if (traces_ && !is_over) snapshots_.add_incident(file, incident.text, now);
   }
-}
-
-void Control::look_at_the_copies() {
-  std::erase_if(copies_, [this](const Copy& copy) {
-    if (copy.process->overdue()) copy.process->kill();
-    if (!copy.process->ended()) return false;
-    note(copy.process->succeeded() ? "wrote " + copy.name : copy.name + " could not be written");
-    return true;
-  });
+  for (const launch::Death& death : listener_.take_deaths()) {
+    // The file of one process ends with it. It may be the last process, so the end of the run.
+    if (files.size() != 1 || (!death.abrupt && active.empty())) continue;
+    snapshots_.add_incident(files.front(), death.text, now + end_patience);
+  }
 }
 
 void Control::note(const std::string& text) const {
@@ -186,6 +209,8 @@ std::uint64_t Control::bytes() {
 
 launch::Collectors::Asked Control::trace(bool on) {
   if (traces_ != on) since_ = Clock::now();
+  // What was open when nothing was recorded may have ended.
+  if (on && !traces_) watch_.begin_again();
   traces_ = on;
   return listener_.ask_targets(on, collector_patience);
 }

@@ -4,16 +4,18 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "libprof/base/helper_process.hpp"
 #include "libprof/record/launch/control_socket.hpp"
 #include "libprof/record/launch/listener.hpp"
 #include "libprof/record/loading_thread.hpp"
+#include "libprof/record/run_watch.hpp"
+#include "libprof/record/snapshots.hpp"
+#include "libprof/record/trigger.hpp"
 #include "libprof/wire/codec.hpp"
 
 namespace gpuprof::record {
@@ -26,8 +28,13 @@ struct ControlOptions {
   std::string recorded;          // groups of --trace, for `status`
   // Why tracing cannot be switched; empty: it can.
   std::string why_not_switched;
-  bool copies_on_signal = false;  // SIGUSR2 makes `gpuprof snapshot` of each file
-  Say note = {};                  // what happens; may be empty
+  // Only the latest records stay: SIGUSR2, processes that die, and these incidents make snapshots.
+  bool keeps_last = false;
+  std::vector<Trigger> triggers = {};
+  int most_snapshots = 0;
+  std::optional<std::chrono::milliseconds> kept = {};  // how much stays; absent: not known
+  std::function<bool()> hurried = {};                  // nothing may take long any more
+  Say note = {};                                       // what happens; may be empty
 };
 
 // Has a thread of its own, "control", which alone switches tracing. It asks the collectors, waits
@@ -39,6 +46,8 @@ class Control {
   Control(ControlOptions options, launch::Listener& listener, LoadingThread& loading,
           const Say& say);
   ~Control();
+  // The run is over: waits for copies. Returns the incidents that no copy is of.
+  std::vector<std::string> end();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
 
@@ -46,11 +55,11 @@ class Control {
   using Clock = std::chrono::steady_clock;
 
   void run();
+  bool turn(int patience_ms, bool goes_on);
   void look_at_the_clock();
   void look_at_the_size();
   void look_at_the_signal();
-  void copy(const std::string& file);
-  void look_at_the_copies();
+  void take_incidents();
   int patience_ms() const;
   wire::Fields answer(const wire::Fields& request);
   bool is_meant(const wire::Fields& request);
@@ -70,12 +79,9 @@ class Control {
   bool traces_ = true;
   Clock::time_point since_;  // it has been so
   std::optional<Clock::time_point> begins_, ends_;
-  struct Copy {
-    std::string name;
-    std::unique_ptr<HelperProcess> process;
-  };
-  std::vector<Copy> copies_;  // that are being made
-  int signal_ = -1;           // a signalfd; -1: it is not taken
+  RunWatch watch_;
+  Snapshots snapshots_;
+  int signal_ = -1;  // a signalfd; -1: it is not taken
   int stop_ = -1;
   std::thread thread_;
 };

@@ -7,6 +7,9 @@
 #include <chrono>
 #include <thread>
 
+#include "libprof/base/text.hpp"
+#include "libprof/record/run_info.hpp"
+
 namespace gpuprof::record {
 namespace {
 
@@ -43,7 +46,8 @@ void Run::begin() {
   if (!loading_) {
     loading_.emplace(common_.recorder, queue_, common_.ends, common_.conversion, common_.say);
     if (auto options = std::exchange(common_.control, std::nullopt)) {
-      if (options->copies_on_signal) common_.target.leave_out(SIGUSR2);
+      if (options->keeps_last) common_.target.leave_out(SIGUSR2);
+      options->hurried = [this] { return common_.ends.hurried(); };
       control_.emplace(std::move(*options), listener_, *loading_, common_.say);
     }
   }
@@ -83,7 +87,7 @@ void Run::wait_for_the_others() {
 
 void Run::stop_listening() {
   if (std::exchange(stopped_, true)) return;
-  control_.reset();
+  end_control();
   listener_.end_samplers();
   const auto until = steady_clock::now() + sampler_patience;
   while (listener_.samplers() > 0 && steady_clock::now() < until && !common_.ends.hurried()) {
@@ -91,6 +95,17 @@ void Run::stop_listening() {
   }
   listener_.stop(true);
   while (listener_.active() > 0) std::this_thread::sleep_for(milliseconds(1));
+}
+
+void Run::end_control() {
+  if (!control_) return;
+  const std::vector<std::string> incidents = control_->end();
+  control_.reset();
+  if (incidents.empty()) return;
+  push(reason_of_run(joined(incidents, "; ")));
+  for (const std::string& text : incidents) {
+    common_.say(text + ": the run's file has what came before");
+  }
 }
 
 bool Run::end(const std::function<void(int percent)>& progress) {

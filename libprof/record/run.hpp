@@ -87,6 +87,8 @@ class Run {
   void count_losses();
 
  private:
+  void end_control();
+
   Common& common_;
   launch::FrameQueue queue_;
   launch::Listener listener_;

@@ -105,6 +105,12 @@ wire::Frame import_of_run(const std::string& file) {
   return run_frame(fields);
 }
 
+wire::Frame reason_of_run(const std::string& why) {
+  wire::Fields fields;
+  fields.set("written_because", why);
+  return run_frame(fields);
+}
+
 wire::Frame end_of_run(pid_t target, int status) {
   wire::Fields fields;
   fields.set("target_process_id", static_cast<std::int64_t>(target));

@@ -22,6 +22,8 @@ struct RunInfo {
 wire::Frame begin_of_run(const RunInfo& info);
 // Says which NVTX ranges are steps.
 wire::Frame step_of_run(const std::string& expression);
+// The incident that the end of the run followed.
+wire::Frame reason_of_run(const std::string& why);
 // How the target ended; `status` as from waitpid.
 wire::Frame end_of_run(pid_t target, int status);
 // For a run that another tool recorded in this file. Says nothing about this machine.

@@ -106,6 +106,7 @@ class Text {
     line("command", run("command_line"));
     line("imported", run("imported_from"));
     line("part", run("derived_from"));
+    line("because", run("written_because"));
     const std::string host = run("host_name"), system = run("operating_system");
     line(host.empty() ? "system" : "host",
          host + (host.empty() || system.empty() ? "" : ", ") + system);

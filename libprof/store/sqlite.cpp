@@ -69,6 +69,10 @@ Statement& Statement::bind_column(int index, const Statement& row, int column) {
   return bound(sqlite3_bind_value(statement_, index, sqlite3_column_value(row.statement_, column)));
 }
 
+int Statement::parameter(const char* name) const {
+  return sqlite3_bind_parameter_index(statement_, name);
+}
+
 bool Statement::step() {
   connection_->guard_.runs(connection_->handle_, statement_);
   switch (sqlite3_step(statement_)) {

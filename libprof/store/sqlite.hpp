@@ -76,6 +76,7 @@ class Statement {
   Statement& bind_blob(int index, std::span<const std::byte> bytes);
   Statement& bind_null(int index);
   Statement& bind_column(int index, const Statement& row, int column);  // whatever its type
+  int parameter(const char* name) const;  // the number of ":name"; 0: it has no such parameter
 
   bool step();  // true: there is a row; false: done
   void run();   // steps to the end and resets, even on failure

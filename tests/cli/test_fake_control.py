@@ -1,5 +1,5 @@
 """Recordings that are asked and controlled while they go on: gpuprof start, stop, status, flush and
-snapshot, --delay, --duration, --max-size, --keep-last, --ranks."""
+snapshot, --delay, --duration, --max-size, --keep-last, --trigger, --ranks."""
 
 import json
 import os
@@ -8,10 +8,11 @@ import re
 import signal
 import socket
 import subprocess
+import time
 import unittest
 
 from builds import asan, load_tests  # noqa: F401
-from fake_run import GPUPROF, PATIENCE, FakeTest
+from fake_run import GPUPROF, PATIENCE, FakeTest, pids_of
 
 CANNOT_FIND = 13
 TOOLS = [pathlib.Path(__file__).parents[2] / ".tools" / name for name in ("frames", "duckdb")]
@@ -193,7 +194,7 @@ class KeepLast(ControlTest):
         self.tell(target, "end")
         self.tell(target, "launch 7")
         target.send_signal(signal.SIGUSR2)
-        wrote = re.fullmatch("gpuprof: wrote (.*)\n", target.stderr.readline())
+        wrote = re.fullmatch("gpuprof: wrote (.*): SIGUSR2\n", target.stderr.readline())
         snapshot = self.database(wrote[1])
         self.assertEqual(snapshot.one(KERNELS), 7)
         self.assertRegex(
@@ -227,6 +228,138 @@ class KeepLast(ControlTest):
                       ["--keep-last", "1GB", "-o", "x.sqlite", "--max-size", "2GB"]):  # fmt: skip
             with self.subTest(words=words):
                 self.assertEqual(self.control(*words, "true").returncode, 5)
+
+
+class Triggers(ControlTest):
+    """Incidents, of which a run that keeps the last minute writes a snapshot."""
+
+    def run_watched(self, *triggers, keep="60s", **environment):
+        options = [word for trigger in triggers for word in ("--trigger", trigger)]
+        return self.run_obeys("--keep-last", keep, *options, **environment)
+
+    def snapshot(self, target):
+        """The next file that is written, and why, as the line and the file say."""
+        line = target.stderr.readline()
+        wrote = re.fullmatch(r"gpuprof: wrote (\S+): (.*)\n", line)
+        self.assertTrue(wrote, line)
+        database = self.database(wrote[1])
+        self.assertEqual(database.run()["written_because"], wrote[2])
+        return database, wrote[2]
+
+    def test_long_ranges(self):
+        target = self.run_watched("range:part>250ms", "step>3x")
+        (self.folder / "run-20261126-000000.sqlite").write_text("the user's")
+        for name in ["step_1"] * 12 + ["other"]:
+            self.tell(target, f"range {name} 10")
+        self.tell(target, "range part_7 300")
+        snapshot, why = self.snapshot(target)
+        self.assertRegex(
+            why, r'^range "part_7" of process \d+ took 3\d\d(\.\d)? ms, longer than 250 ms$'
+        )
+        ranges = snapshot.rows("SELECT name FROM nvtx_ranges WHERE duration > 0 ORDER BY start")
+        self.assertEqual(ranges[-1], ("part_7",))
+        info = self.ask("info", self.folder / snapshot.path)
+        self.assertIn(why, info)
+        # Ten seconds have not passed, so the run ends first.
+        self.tell(target, "range step_13 500")
+        self.tell(target, "launch 5")
+        time.sleep(1.2)
+        said = self.leave(target)
+        long = re.search(
+            r'gpuprof: (range "step_13" of .* times the median of 1\S+ ms): the run', said
+        )
+        self.assertTrue(long, said)
+        self.assertEqual(self.database().run()["written_because"], long[1])
+        self.assertEqual(len(list(self.folder.glob("run*.sqlite"))), 3)
+
+    def test_no_work(self):
+        target = self.run_watched("idle:1s")
+        self.tell(target, "launch 7")
+        snapshot, why = self.snapshot(target)
+        self.assertEqual(why, "no GPU work ended for 1 s; the last kernel was counted")
+        self.assertEqual(snapshot.one(KERNELS), 7)
+        self.leave(target)
+        self.assertNotIn("written_because", self.database().run())
+
+    def test_out_of_memory(self):
+        for options, why in (
+            ((), r"cudaMalloc of process \d+ found no memory"),
+            (("--track-memory",), r"cuMemAlloc of process \d+ asked for 1.049e\+06 MiB and found"),
+        ):
+            with self.subTest(options=options):
+                target = self.run_obeys("-f", "--keep-last", "60s", "--trigger", "oom", *options)
+                self.tell(target, "ask 4096")
+                self.tell(target, f"ask {1 << 40}")
+                line = target.stderr.readline()
+                while "wrote" not in line:
+                    line = target.stderr.readline()
+                self.assertRegex(line, why)
+                name = re.search("wrote (.*?):", line)[1]
+                self.leave(target)
+                if options:
+                    self.assertRegex(
+                        self.ask("memory", name), r"1e\+03GB .* 4.0000KB .* cuMemAlloc"
+                    )
+
+    def test_questions(self):
+        target = self.run_watched(
+            "sql:SELECT name, count(*) FROM kernels WHERE name = 'counted' AND start > :since",
+            "sql:SELECT 1 FROM missing",
+        )
+        self.tell(target, "launch 7")
+        self.assertRegex(target.stderr.readline(), "--trigger sql:SELECT 1 FROM missing is not asked "
+                         "any more: no such table: missing")  # fmt: skip
+        snapshot, why = self.snapshot(target)
+        self.leave(target)
+
+    def test_death_of_one(self):
+        """The last process's is in the run's file, of which there is no copy."""
+        steady = self.program("steady")
+        target = self.start_ready(
+            [*self.command(["obeys"], ["--keep-last", "60s"])[:-1], "sh", "-c",
+             f"{steady} 100 1 >/dev/null & {steady} 100 1 > /dev/null & exec {self.program('obeys')}"]
+        )  # fmt: skip
+        processes = self.wait_for(lambda: self.control("status", target.pid, "--json").stdout
+                                  and len(self.status(target.pid)["processes"]) == 3
+                                  and self.status(target.pid)["processes"])  # fmt: skip
+        others = [pid for pid in pids_of(target.pid, "steady") if pid in processes]
+        os.kill(others[0], signal.SIGSEGV)
+        snapshot, why = self.snapshot(target)
+        self.assertEqual(why, f"process {others[0]} was ended by signal 11 (Segmentation fault)")
+        self.assertEqual(snapshot.one("SELECT count(*) FROM PROCESS"), 3)
+        os.kill(others[1], signal.SIGKILL)
+        said = self.leave(target)
+        died = f"process {others[1]} was ended by signal 9 (Killed)"
+        self.assertIn(died + ": the run's file has", said)
+        self.assertIn(died, self.database().run()["written_because"])
+
+    def test_storm(self):
+        """A number of snapshots is the most, and then nothing more is said."""
+        target = self.run_obeys(
+            "--keep-last", "400ms", "--trigger", "range:*>1us", "--snapshots", "2"
+        )
+        lines = []
+        for _ in range(3):
+            for _ in range(60):
+                self.tell(target, "range any 20")
+            lines.append(target.stderr.readline())
+        lines.sort(key=lambda line: "no more" in line)
+        self.assertEqual(["gpuprof: wrote" in line for line in lines], [True, True, False], lines)
+        self.assertIn("2 snapshots were written, no more are (--snapshots)", lines[2])
+        self.assertIn("more)", lines[1])
+        self.leave(target)
+        self.assertEqual(len(list(self.folder.glob("run-*.sqlite"))), 2)
+
+    def test_what_cannot_be(self):
+        for words, why in ((["oom"], "needs --keep-last"),
+                           (["step>3x", "--keep-last", "60s"], "needs -o"),
+                           (["step>3", "--keep-last", "60s", "-o", "x"], "step>50ms, step>3x"),
+                           (["range:>3x", "--keep-last", "60s", "-o", "x"], "step>50ms, step>3x"),
+                           (["idle:60s", "--keep-last", "60s", "-o", "x"], "longer --keep-last")):  # fmt: skip
+            with self.subTest(words=words):
+                ran = self.control("--trigger", *words, "true")
+                self.assertEqual(ran.returncode, 5, ran.stderr)
+                self.assertIn(why, ran.stderr)
 
 
 @unittest.skipUnless(

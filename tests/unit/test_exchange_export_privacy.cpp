@@ -95,5 +95,5 @@ TEST_CASE("of the run stays what tells of no person and no place") {
   }
   CHECK(go == std::set<std::string>{"command_line", "gpuprof_command_line", "working_directory",
                                     "host_name", "boot_id", "environment", "imported_from",
-                                    "derived_from"});
+                                    "derived_from", "written_because"});
 }

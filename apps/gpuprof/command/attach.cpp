@@ -240,6 +240,10 @@ int attach_to(AttachJob& job) {
     throw Error(job.process + " is not the number of a process", "gpuprof attach PID",
                 ExitCode::bad_option);
   }
+  if (const std::string wrong = why_no_triggers(job.options); !wrong.empty()) {
+    throw Error(wrong, "gpuprof attach PID --keep-last 60s --trigger oom -o FILE",
+                ExitCode::bad_option);
+  }
   const attach::Process process(*number);
   // Before anything is created.
   process.check({});
@@ -259,7 +263,7 @@ void declare_attach(Grammar& grammar, AttachJob& job) {
   grammar.take("--for", time_to(job.time),
                "How long: 10s, 500ms, 5min; else until Ctrl-C or its end", "TIME");
   grammar.take_options(
-      job.options, {"keep-last", "max-size", "trace", "profile-api-trace",
+      job.options, {"keep-last", "trigger", "snapshots", "max-size", "trace", "profile-api-trace",
                     "kernel-latency-timestamps", "flush-period", "budget", "host-samples",
                     "activity-buffers", "device-buffer-size", "device-buffers", "no-share", "cupti",
                     "save-capture", "process-name", "context-name", "stream-name"});

@@ -168,6 +168,7 @@ void declare_status(Grammar& grammar, ControlArguments& arguments) {
 
 void declare_snapshot(Grammar& grammar, ExcerptJob& job) {
   take_recording(grammar, job.input);
+  grammar.take("--why", &job.options.why, "What gpuprof info should say about it", "TEXT");
   take_file_options(grammar, job);
   grammar.require("export-profile");
 }

@@ -51,7 +51,8 @@ namespace gpuprof::app {
   Y(options_command)           \
   Y(exit_codes_command)        \
   Y(metric_map_command)        \
-  Y(view_question_command)
+  Y(view_question_command)     \
+  Y(watch_run_command)
 
 #ifdef GPUPROF_COMMANDS_OF_TSAN_TESTS
 #define Y(name)

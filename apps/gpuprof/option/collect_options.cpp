@@ -7,6 +7,7 @@
 #include "apps/gpuprof/option/setters.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/record/rank_choice.hpp"
+#include "libprof/record/trigger.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -38,6 +39,13 @@ std::optional<Refusal> set_keep_last(Options& options, const std::string& value)
   }
   options.keep_time = time;
   options.keep_bytes = bytes.value_or(0);
+  return {};
+}
+
+std::optional<Refusal> add_trigger(Options& options, const std::string& value) {
+  const auto trigger = record::Trigger::parsed(value);
+  if (!trigger) return Refusal{.takes = record::Trigger::syntax};
+  options.triggers.push_back(*trigger);
   return {};
 }
 
@@ -246,6 +254,20 @@ std::vector<Option> collect_options() {
                "gpuprof snapshot and SIGUSR2 to gpuprof copy them into a file of their own.",
        .is = ours,
        .set = set_keep_last},
+      {.name = "trigger",
+       .argument = "WHAT",
+       .help =
+           "With --keep-last: write a snapshot when a step or range is long (step>50ms, step>3x "
+           "its median, range:NAME>3x), no GPU work ends for 30 s (idle, idle:10s), a call finds "
+           "no memory (oom), or a question has a row (sql:SELECT ...); may be given several times\n"
+           "A process that crashes or is killed is one anyway (docs/control.md).",
+       .is = ours,
+       .set = add_trigger},
+      {.name = "snapshots",
+       .argument = "N",
+       .help = "The most files that --trigger writes (20)",
+       .is = ours,
+       .set = number(1, 10'000, [](Options& o) -> int& { return o.most_snapshots; })},
       {.name = "max-size",
        .argument = "SIZE",
        .help = "Record no more when the file has this size, 2GB say; the program runs on",

@@ -164,6 +164,9 @@ class Parser {
     if (keeps_last(options_) && options_.output.empty() && !importing()) {
       errors_.emplace_back("Error: --keep-last needs -o FILE.");
     }
+    if (const std::string wrong = why_no_triggers(options_); !wrong.empty()) {
+      errors_.push_back("Error: " + wrong);
+    }
     if (!options_.ranks.empty() && !importing()) {
       if (!control.empty()) {
         errors_.emplace_back(
@@ -248,6 +251,21 @@ std::string why_not_in_one_run(const Options& options, std::string_view pm_sampl
   if (!options.sass.metrics.empty() && (options.pc_sampling.on || metrics)) {
     return "--source-level-analysis changes the code of kernels, which --pc-sampling, --metrics "
            "and --events would measure; ask for them in two runs.";
+  }
+  return {};
+}
+
+std::string why_no_triggers(const Options& options) {
+  if (options.triggers.empty()) return {};
+  if (!keeps_last(options)) return "--trigger needs --keep-last, 60s say, which is what it writes.";
+  for (const record::Trigger& trigger : options.triggers) {
+    if (trigger.kind != record::Trigger::Kind::idle) continue;
+    if (!options.capture.what.empty()) {
+      return "--trigger idle excludes --capture-range: nothing is recorded outside of the part.";
+    }
+    if (options.keep_time && *options.keep_time <= trigger.longest) {
+      return "--trigger " + trigger.text + " needs a longer --keep-last: what came before is gone.";
+    }
   }
   return {};
 }

@@ -14,6 +14,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/metrics/request.hpp"
 #include "libprof/record/trace_selection.hpp"
+#include "libprof/record/trigger.hpp"
 #include "libprof/report/options.hpp"
 #include "libprof/report/stalled_work.hpp"
 
@@ -108,7 +109,9 @@ struct Options {
   // What a ring keeps: the latest records; with neither, all.
   std::optional<std::chrono::milliseconds> keep_time;
   std::uint64_t keep_bytes = 0;
-  std::string ranks;  // of which everything is recorded; empty: all
+  std::vector<record::Trigger> triggers;
+  int most_snapshots = 20;  // that triggers write
+  std::string ranks;        // of which everything is recorded; empty: all
   std::chrono::milliseconds roll_up_every{120'000};
   bool rolls_up = false;                  // this rank is another: only its roll-ups stay
   int timeout_ms = 0;                     // 0: none
@@ -174,6 +177,9 @@ inline bool keeps_last(const Options& options) {
 
 // Why recording cannot begin and end in the middle of a run, as a sentence; empty if it can.
 std::string why_not_switched(const Options& options);
+
+// Why --trigger cannot work with the other options, as a sentence; empty if it can.
+std::string why_no_triggers(const Options& options);
 
 // Parses the words after "gpuprof" with nvprof's grammar: options come first, the first other word
 // is the application, and the rest are its arguments. Throws NvprofError. `presets` is called only

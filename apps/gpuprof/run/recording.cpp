@@ -109,7 +109,10 @@ record::ControlOptions control_options(const Options& options,
           .most_bytes = options.max_bytes,
           .recorded = selection.groups,
           .why_not_switched = why_not_switched(options),
-          .copies_on_signal = keeps_last(options),
+          .keeps_last = keeps_last(options),
+          .triggers = options.triggers,
+          .most_snapshots = options.most_snapshots,
+          .kept = options.keep_time,
           .note = options.quiet ? nullptr : say};
 }
 

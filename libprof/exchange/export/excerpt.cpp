@@ -418,10 +418,10 @@ class Copier {
   }
 
   void complete_our_own() {
-    if (!options_.command.empty()) {
-      out_.prepare("INSERT OR REPLACE INTO RUN VALUES('derived_from', ?1)")
-          .bind(1, options_.command)
-          .run();
+    for (const auto& [key, text] : {std::pair("derived_from", options_.command),
+                                    std::pair("written_because", options_.why)}) {
+      if (text.empty()) continue;
+      out_.prepare("INSERT OR REPLACE INTO RUN VALUES(?1, ?2)").bind(1, key).bind(2, text).run();
     }
     // The writer of an unfinished file was killed before it did this.
     if (out_.text("SELECT value FROM RUN WHERE key = 'finished'") != "0") return;

@@ -38,8 +38,9 @@ struct ExcerptOptions {
   // Omits everything that reveals who created the file and where
   // (libprof/exchange/export/privacy.hpp).
   bool anonymise = false;
-  std::string name = {};     // the new file's name in messages; empty: its path
-  std::string command = {};  // recorded in RUN if the profile is ours
+  std::string name = {};  // the new file's name in messages; empty: its path
+  // Recorded in RUN if the profile is ours: what made the excerpt, and what for.
+  std::string command = {}, why = {};
   // Modifies the copied rows, before indexes and views are created; may be empty.
   std::function<void(store::Database&)> change = {};
 };

@@ -42,6 +42,8 @@ Connection::Connection(const Connection& dead, std::unique_ptr<SalvageProcess> i
       said_hello(true),
       renamed(dead.renamed),
       refused(dead.refused),
+      status(dead.status),
+      orderly(dead.orderly),
       salvage(std::move(its_salvage)) {}
 
 Connection::~Connection() {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,9 +52,11 @@ struct Connection {
   bool gave_up = false;        // collecting failed: there is nothing to salvage
   bool broken = false;         // the data could not be read any further
   bool said_goodbye = false;
-  bool detached = false;   // its process lives on, and its arena is empty
-  bool unwatched = false;  // its process may be alive, and cannot be waited for
-  bool measured = false;   // CUPTI's range profiler was in use
+  bool detached = false;      // its process lives on, and its arena is empty
+  std::optional<int> status;  // how its process ends, as from waitpid, where that is known
+  bool orderly = false;       // its collector ended in order
+  bool unwatched = false;     // its process may be alive, and cannot be waited for
+  bool measured = false;      // CUPTI's range profiler was in use
   // The socket is closed and the process is alive: `socket` is its pidfd. Its arena is read when it
   // has ended.
   bool lingers = false;

@@ -14,6 +14,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/record/launch/salvage_process.hpp"
 #include "libprof/record/launch/spare_descriptors.hpp"
+#include "libprof/wire/ledger.hpp"
 #include "libprof/wire/limits.hpp"
 #include "libprof/wire/messages.hpp"
 #include "libprof/wire/sampling.hpp"
@@ -24,6 +25,7 @@ namespace {
 using Clock = Acceptor::Clock;
 
 constexpr std::string_view nameless = "it does not say which process it is";
+constexpr std::size_t most_deaths = 100;  // that nobody has asked about
 constexpr const char* not_to_the_end = "the buffers it left behind are not read to the end";
 
 wire::Fields with_process_id(const wire::Fields& hello, std::int64_t process_id) {
@@ -56,6 +58,12 @@ wire::Fields stop_request() {
   wire::Fields fields;
   fields.set(wire::stop_field, std::int64_t{1});
   return fields;
+}
+
+bool ended_in_order(const Connection& connection) {
+  if (connection.said_goodbye || connection.arena < 0) return connection.said_goodbye;
+  const auto ledger = wire::read_ledger(connection.arena);
+  return ledger && ledger->ended;
 }
 
 }  // namespace
@@ -416,6 +424,7 @@ Collectors::Asked Listener::ask_targets(std::optional<bool> trace,
 
 void Listener::over(std::unique_ptr<Connection> connection) {
   if (!connection->said_hello) return accounts_.add_silent(*connection);
+  if (!connection->status) connection->status = status_of_ending(connection->peer.pid);
   accounts_.conclude(*connection, [&] {
     if (connection->salvage) {
       const std::string problem =
@@ -427,10 +436,25 @@ void Listener::over(std::unique_ptr<Connection> connection) {
         return connections_.push_back(std::move(connection));
       }
       accounts_.add_losses(*connection, false);
+      connection->orderly = ended_in_order(*connection);
       if (arena && start_salvage(*connection)) return;
     }
     accounts_.end(*connection);
+    note_death(*connection);
   });
+}
+
+void Listener::note_death(const Connection& connection) {
+  if (connection.role != wire::Role::target || connection.detached) return;
+  auto death = death_of(connection.process_id, connection.status, connection.orderly);
+  if (!death) return;
+  const std::lock_guard lock(dying_);
+  if (deaths_.size() < most_deaths) deaths_.push_back(std::move(*death));
+}
+
+std::vector<Death> Listener::take_deaths() {
+  const std::lock_guard lock(dying_);
+  return std::exchange(deaths_, {});
 }
 
 // false: there is nothing to salvage, or it is impossible, which was reported.

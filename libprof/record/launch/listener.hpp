@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@
 #include "libprof/record/launch/acceptor.hpp"
 #include "libprof/record/launch/collectors.hpp"
 #include "libprof/record/launch/connection.hpp"
+#include "libprof/record/launch/ending.hpp"
 #include "libprof/record/launch/frame_queue.hpp"
 #include "libprof/record/launch/stream_accounts.hpp"
 #include "libprof/wire/codec.hpp"
@@ -93,6 +95,9 @@ class Listener {
   // Streams whose end, with its counts, could not be recorded for lack of memory.
   std::size_t unaccounted() const { return accounts_.unaccounted(); }
   std::vector<std::int64_t> active_processes() { return accounts_.active_processes(); }
+  // Processes that crashed, were killed or failed since the last call, after what they left was
+  // read. Any thread.
+  std::vector<Death> take_deaths();
   // Waits until every connection made so far is known.
   void settle();
 
@@ -128,6 +133,7 @@ class Listener {
   void take_question(Connection& connection, const wire::Frame& question);
   void over(std::unique_ptr<Connection> connection);
   bool start_salvage(Connection& connection);
+  void note_death(const Connection& connection);
   void wake();
 
   Options options_;
@@ -146,6 +152,8 @@ class Listener {
   std::atomic<bool> abandoning_{false};
   std::shared_ptr<Collectors> collectors_;  // shared with pending answers
   Connections connections_;                 // used by the thread only
+  std::mutex dying_;                        // guards deaths_
+  std::vector<Death> deaths_;
   std::thread thread_;
 };
 

@@ -1,10 +1,12 @@
 // obeys: does what lines on standard input say, and answers each with "done": "launch N" launches N
-// kernels and waits for them, "begin" launches others on a thread until "end", "fork" makes a child
+// kernels and waits for them, "range NAME MS" launches one in an NVTX range of this length, "ask N"
+// asks for N bytes of memory, "begin" launches others on a thread until "end", "fork" makes a child
 // that waits forever, and "exit" ends with 7. At the start it says "ready".
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -38,6 +40,15 @@ int main() {
       const pid_t child = fork();
       if (child == 0) pause();
       std::cout << child << std::endl;
+    } else if (word == "range" && std::cin >> word >> times) {
+      fake_nvtx_push(word.c_str());
+      fake_launch("ranged", 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(times));
+      fake_nvtx_pop();
+    } else if (word == "ask") {
+      std::uint64_t bytes = 0;
+      std::cin >> bytes;
+      fake_malloc(bytes);
     } else if (word == "exit") {
       code = 7;
     }
