@@ -1,6 +1,6 @@
 // --trigger: which words are one.
-#include <catch2/catch_test_macros.hpp>
-#include <initializer_list>
+#include <catch2/catch.hpp>
+#include <chrono>
 
 #include "libprof/record/trigger.hpp"
 
