@@ -33,10 +33,11 @@ inline constexpr std::array statistics{
                   "written by then is missing."},
     StatisticInfo{"records_dropped_by_cupti", Severity::data_loss,
                   "Records that CUPTI threw away because it had no room for them."},
-    StatisticInfo{"records_without_times", Severity::data_loss,
-                  "Records of GPU work with start and end 0: the process died before CUPTI had the "
-                  "times (incomplete_records), or CUPTI had no device memory for them. Counts are "
-                  "right, durations miss these."},
+    StatisticInfo{
+        "records_without_times", Severity::data_loss,
+        "Records of GPU work with start and end 0: the process died before CUPTI had the "
+        "times (incomplete_records), CUPTI had no device memory for them, or CUPTI 13.0 replayed "
+        "them. Counts are right, durations miss these."},
     StatisticInfo{"records_discarded", Severity::data_loss,
                   "Records that CUPTI delivered and gpuprof threw away: it did not read in time "
                   "and the activity buffers were full, or memory and disk were (bytes_discarded)."},

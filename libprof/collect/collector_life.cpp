@@ -320,6 +320,13 @@ void Collector::prepare_metrics() {
     stream_.tell("metrics_error", cupti_.path + " has no range profiler; CUDA 12.6 has the first");
     return;
   }
+  // Seen with 13.0, not with 13.5; older versions are assumed to behave the same.
+  if (config->mode == wire::ReplayMode::kernel && cupti_.version < 130100) {
+    stream_.tell(
+        "warning",
+        "kernels that CUPTI 13.0 or older replays have no times; --replay-mode application "
+        "and newer versions have them (pip install -U nvidia-cuda-cupti)");
+  }
   load_perfworks(cupti_);
   look_for_driver();
   tracing_.measured_beside(config->trace_serially);

@@ -167,10 +167,15 @@ class KernelReplay(MetricTest):
         self.assertEqual(len(self.assert_all_measured(database, metrics)), 12)
         self.assertEqual(self.gaps(database), {})
         self.assertNotIn("metrics: run", run.stderr)
+        self.assertNotIn("have no times", run.stderr)
         self.assertEqual(
             database.rows("SELECT mode, metrics FROM METRIC_GROUP"),
             [("kernel", metrics.replace(",", ", "))],
         )
+
+    def test_a_version_without_times(self):
+        run, _ = self.kernel("shapes", 2, options=["-f"], FAKE_CUPTI_VERSION=130000)
+        self.assertIn("kernels that CUPTI 13.0 or older replays have no times", run.stderr)
 
     def test_kernels_that_wait_for_others(self):
         run, database = self.kernel("cooperative", 4)

@@ -6,7 +6,7 @@ GPUPROF is the path of the gpuprof binary, GPUPROF_SOURCE the root of the source
   python3 tests/golden/test_docs.py --write
 
 rewrites docs/schema.md, the Python package's list of tables, the options in docs/nvprof.md, the tables
-in docs/metrics.md, and in all pages the exit codes and the output of queries and summaries.
+in docs/metrics.md, and in all pages the exit codes and the output of queries and commands.
 """
 # ctest-labels: plain
 
@@ -18,6 +18,7 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 
@@ -52,6 +53,9 @@ OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 QUERY = re.compile(r"<!-- capture: (\w+) -->\n```sql\n(.*?)```\n+```text\n(.*?)```\n", re.DOTALL)
 # <!-- summary: NAME --> is before the first lines of `gpuprof -i`; … replaces the others.
 SUMMARY = re.compile(r"<!-- summary: (\w+) -->\n```text\n(.*?)```\n", re.DOTALL)
+# <!-- printed: COMMAND --> is before what that command of gpuprof prints; NAME.sqlite is of a capture.
+# … in the last line replaces the rest.
+PRINTED = re.compile(r"<!-- printed: (.+?) -->\n```text\n(.*?)```\n", re.DOTALL)
 # Between <!-- options --> and <!-- end of options --> is the output of `gpuprof options`.
 OPTIONS = re.compile(r"(<!-- options -->\n).*?(<!-- end of options -->\n)", re.DOTALL)
 # Between <!-- exit codes --> and <!-- end of exit codes --> is that of `gpuprof exit-codes`.
@@ -61,8 +65,8 @@ CHIPS = re.compile(r"(<!-- chips -->\n).*?(<!-- end of chips -->\n)", re.DOTALL)
 METRIC_MAP = re.compile(r"(<!-- metric map -->\n).*?(<!-- end of metric map -->\n)", re.DOTALL)
 
 
-def output_of(*arguments):
-    ran = subprocess.run([GPUPROF, *arguments], capture_output=True, text=True, timeout=120)
+def output_of(*arguments, **how):
+    ran = subprocess.run([GPUPROF, *arguments], capture_output=True, text=True, timeout=120, **how)
     if ran.returncode:
         raise AssertionError(f"gpuprof {' '.join(arguments)}: {ran.stderr}")
     return ran.stdout or ran.stderr
@@ -160,6 +164,10 @@ class Replays:
             capture = CAPTURES / f"{name}.gpcap"
             if not capture.exists():  # packed, and unpacked in the build tree
                 capture = BUILD / "tests/captures" / capture.name
+            if name.startswith("gpt2"):
+                with tarfile.open(CAPTURES / "training/gpt2.tar.xz") as packed:
+                    packed.extract(capture.name, self.folder.name, filter="data")
+                capture = pathlib.Path(self.folder.name, capture.name)
             output_of("replay", str(capture), "-o", path)
             self.paths[name] = path
         return self.paths[name]
@@ -175,6 +183,16 @@ class Replays:
     def summary(self, name, lines):
         printed = output_of("-i", self.path(name)).splitlines(keepends=True)
         return "".join(printed[:lines]) + "…\n"
+
+    def printed(self, command, old):
+        words = shlex.split(command)
+        for word in words:
+            if word.endswith(".sqlite"):
+                self.path(word.removesuffix(".sqlite"))
+        text = output_of(*words, cwd=self.folder.name)
+        if not old.endswith("…\n"):
+            return text
+        return "".join(text.splitlines(keepends=True)[: old.count("\n") - 1]) + "…\n"
 
 
 def blocks_of(pattern):
@@ -289,6 +307,13 @@ class Docs(unittest.TestCase):
         for name, expected in blocks:
             self.assertEqual(self.replays.summary(name, expected.count("\n") - 1), expected)
 
+    def test_what_commands_print(self):
+        blocks = blocks_of(PRINTED)
+        self.assertTrue(blocks)
+        for command, expected in blocks:
+            with self.subTest(command):
+                self.assertEqual(self.replays.printed(command, expected), expected)
+
 
 def tables_of_python(schema):
     """_tables.pyi: what `gpuprof schema` says about each table and view, as an attribute of a run."""
@@ -359,9 +384,14 @@ def write():
         name, old = block.groups()
         return renewed(block, old, replays.summary(name, old.count("\n") - 1))
 
+    def printed(block):
+        command, old = block.groups()
+        return renewed(block, old, replays.printed(command, old))
+
     for page in PAGES:
         text = with_exit_codes(with_options(page.read_text(encoding="utf-8")))
-        page.write_text(SUMMARY.sub(summary, QUERY.sub(query, text)), encoding="utf-8")
+        text = PRINTED.sub(printed, SUMMARY.sub(summary, QUERY.sub(query, text)))
+        page.write_text(text, encoding="utf-8")
     replays.folder.cleanup()
 
 

@@ -44,10 +44,13 @@ std::string verdict(const Device& device) {
   return printable(report::verdict_of({.id = device.id, .name = device.name, .rows = device.rows}));
 }
 
-std::string steps_words(const Findings& findings) {
+std::string judged_words(const Findings& findings) {
   return count_of(findings.steps, "step") + (findings.steps == 1 ? " is" : " are") + " judged" +
-         (findings.warm_up > 0 ? ", " + reading::warm_up_words(findings.warm_up) : "") +
-         "; --from 0 judges the whole run.";
+         (findings.warm_up > 0 ? ", " + reading::warm_up_words(findings.warm_up) : "");
+}
+
+std::string steps_words(const Findings& findings) {
+  return judged_words(findings) + "; --from 0 judges the whole run.";
 }
 
 std::string doubt_words(const std::string& doubt) {

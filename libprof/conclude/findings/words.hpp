@@ -19,7 +19,9 @@ std::string percent_words(double share);
 std::string part_words(const std::string& part);
 // As in the account.
 std::string verdict(const Device& device);
-// "9 steps are judged, without the first; --from 0 judges the whole run." Only of_steps.
+// "9 steps are judged, without the first". Only of_steps.
+std::string judged_words(const Findings& findings);
+// The same, and "; --from 0 judges the whole run."
 std::string steps_words(const Findings& findings);
 // "Confidence is lower than it would be otherwise. " and the doubt.
 std::string doubt_words(const std::string& doubt);

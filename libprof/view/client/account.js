@@ -47,7 +47,7 @@ export function showVerdict(answer, go) {
     one.setAttribute('aria-label', `Where the time of ${name} went`);
     return one;
   });
-  section.replaceChildren(make('p', answer.verdict), ...bars);
+  section.replaceChildren(make('p', [answer.verdict, answer.judged].filter(Boolean).join(' ')), ...bars);
 }
 
 // The answer `findings` below it. `go(finding)` shows one.

@@ -175,7 +175,9 @@ async function begin() {
   else follow();
   if (source.isPair) return source.comparison().then(answer => showChange(answer, () => tellChange(true))).catch(complain);
   if (get('data') || source.grows || state.run.stored > mostToJudge) return;
-  source.ask('findings').then(answer => showFindings(answer, showFinding)).catch(complain);
+  const answer = await source.ask('findings').catch(complain), steps = answer?.account;
+  if (steps) showVerdict(steps, () => panel('Where the time of the steps went', accounts(steps), true));
+  if (answer) showFindings(answer, showFinding);
 }
 
 // Says what the viewer reads, until it has read the run.

@@ -4,6 +4,7 @@
 
 #include "libprof/base/json_text.hpp"
 #include "libprof/conclude/findings/words.hpp"
+#include "libprof/view/model/account_answer.hpp"
 #include "libprof/view/model/answers.hpp"
 #include "libprof/view/model/question.hpp"
 
@@ -34,10 +35,21 @@ json finding_json(const findings::Findings& all, const findings::Finding& findin
   return answer;
 }
 
+// Of the steps, which is what the findings refer to.
+json account_json(const findings::Findings& all) {
+  report::TimeAccount judged{.begin = all.begin, .time = all.end - all.begin, .gpus = {}};
+  for (const findings::Device& device : all.devices) {
+    judged.gpus.push_back({.id = device.id, .name = device.name, .rows = device.rows});
+  }
+  json answer = account_answer(judged);
+  answer["judged"] = findings::judged_words(all) + ".";
+  return answer;
+}
+
 }  // namespace
 
 // What can be mended, as gpuprof findings: the three findings that save most, each with the place
-// of the most expensive of it.
+// of the most expensive of it. With the account of what is judged, if that is not the run.
 std::string findings(const Asked& asked) {
   const findings::Findings all =
       gpuprof::findings::read_findings(asked.database, {}, {}, asked.check);
@@ -46,7 +58,9 @@ std::string findings(const Asked& asked) {
     if (found.size() == most_findings) break;
     if (finding.share >= least_share) found.push_back(finding_json(all, finding));
   }
-  return json_text({{"begin", all.begin}, {"end", all.end}, {"findings", std::move(found)}});
+  json answer{{"begin", all.begin}, {"end", all.end}, {"findings", std::move(found)}};
+  if (all.of_steps) answer["account"] = account_json(all);
+  return json_text(answer);
 }
 
 }  // namespace gpuprof::view::questions
