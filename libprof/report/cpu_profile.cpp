@@ -1,8 +1,12 @@
 #include "libprof/report/cpu_profile.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
 #include <utility>
+
+#include "schema/host_samples.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -33,6 +37,10 @@ bool CpuProfile::stored(store::Database& database) {
 }
 
 CpuProfile::CpuProfile(store::Database& database) {
+  if (!stored(database)) {
+    read_host_samples(database);
+    return;
+  }
   read_names(database);
   read_calls(database);
   read_hits(database);
@@ -103,6 +111,80 @@ void CpuProfile::read_hits(store::Database& database) {
     if (is_new) hits_.push_back({thread, call, 0});
     ++hits_[place->second].samples;
   });
+}
+
+void CpuProfile::read_host_stacks(store::Database& database) {
+  for (const auto& [table, columns] :
+       {std::pair{"STACK_ENTRY", std::vector{"processId", "stack", "position", "frame"}},
+        std::pair{"STACK_FRAME",
+                  std::vector{"processId", "frame", "module", "function", "line", "offset"}}}) {
+    for (const char* column : columns) {
+      if (!database.has_column(table, column)) return;
+    }
+  }
+  std::map<std::string, std::int64_t> texts;
+  const auto number_of = [&](std::string_view text) {
+    const auto [place, is_new] = texts.try_emplace(std::string(text), std::ssize(texts) + 1);
+    if (is_new) strings_[place->second] = text;
+    return place->second;
+  };
+  using Numbers = std::array<std::int64_t, 4>;
+  std::map<Numbers, std::int64_t> functions, instructions;
+  const auto id_of = [](std::map<Numbers, std::int64_t>& known, const Numbers& numbers) {
+    return known.try_emplace(numbers, std::ssize(known) + 1).first->second;
+  };
+  auto row = database.prepare(
+      "SELECT e.processId, e.stack, f.module, f.function, f.line, coalesce(f.offset, -1) "
+      "FROM main.STACK_ENTRY AS e JOIN main.STACK_FRAME AS f ON f.frame = e.frame AND f.processId "
+      "= "
+      "e.processId ORDER BY e.processId, e.stack, e.position");
+  std::int64_t inner = 0;  // the call within
+  const StackKey* latest = nullptr;
+  while (row.step()) {
+    const auto stack = host_stacks_.find({row.integer(0), row.integer(1)});
+    if (stack == host_stacks_.end()) continue;
+    const std::int64_t module = number_of(row.text(2)), name = number_of(row.text(3));
+    const std::int64_t line = row.integer(4), offset = row.integer(5);
+    const std::int64_t function = id_of(functions, {module, name, 0, 0});
+    const std::int64_t instruction = id_of(instructions, {function, line, offset, 0});
+    functions_[function] = {name, module, 0};
+    libraries_[module] = module;
+    instructions_[instruction] = {function, offset, instruction};
+    if (line > 0) sources_[instruction] = {module, line};
+    const std::int64_t call = std::ssize(calls_) + 1;
+    calls_[call] = {instruction, -1};
+    if (latest == &stack->first) {
+      calls_[inner].caller = call;
+    } else {
+      stack->second = call;
+    }
+    latest = &stack->first;
+    inner = call;
+  }
+}
+
+// Of the time that threads ran. `period_us_` is what passed from one look to the next.
+void CpuProfile::read_host_samples(store::Database& database) {
+  for (const char* column :
+       {"processId", "threadId", "state", "stack", "samples", "time", "stop"}) {
+    if (!database.has_column("HOST_SAMPLE", column)) return;
+  }
+  auto all = database.prepare("SELECT total(stop - time), total(samples) FROM main.HOST_SAMPLE");
+  if (all.step() && all.real(0) > 0 && all.real(1) > 0) {
+    period_us_ = std::max(all.real(0) / all.real(1) / 1000, 1.0);
+  }
+  constexpr auto ran = static_cast<std::int64_t>(schema::HostSample::State::runs);
+  const std::string seen =
+      " FROM main.HOST_SAMPLE WHERE samples > 0 AND state = " + std::to_string(ran);
+  auto stack = database.prepare("SELECT DISTINCT processId, stack" + seen);
+  while (stack.step()) host_stacks_[{stack.integer(0), stack.integer(1)}] = 0;
+  read_host_stacks(database);
+  auto hits = database.prepare("SELECT threadId, processId, stack, sum(samples)" + seen +
+                               " GROUP BY 1, 2, 3 ORDER BY min(_id_)");
+  while (hits.step()) {
+    const std::int64_t call = host_stacks_[{hits.integer(1), hits.integer(2)}];
+    hits_.push_back({hits.integer(0), call, hits.integer(3)});
+  }
 }
 
 const std::string& CpuProfile::text(std::int64_t id) const {

@@ -1,4 +1,5 @@
-// CPU sampling as nvprof stores it: tables coll* and prof*.
+// CPU samples: as nvprof stores them, in tables coll* and prof*, or those that gpuprof took of
+// threads of Python (HOST_SAMPLE).
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "libprof/store/sqlite.hpp"
@@ -20,19 +22,20 @@ struct CpuInstruction {
   std::string library;
   std::string file;  // "" if unknown
   std::int64_t line = 0;
-  std::int64_t offset = 0;
+  std::int64_t offset = 0;            // -1: none, as of a line of Python
   std::vector<std::string> messages;  // the compiler's, on the instruction, its line or function
 };
 
 // All CPU samples of a database, in memory except for the samples themselves. Not thread-safe.
 class CpuProfile {
  public:
-  // Missing tables or columns count as empty.
+  // nvprof's where the file has them. Missing tables or columns count as empty.
   explicit CpuProfile(store::Database& database);
 
   // Whether there is a *table* of libraries, which is nvprof's test for CPU sampling.
   static bool stored(store::Database& database);
 
+  bool empty() const { return hits_.empty(); }
   double period_us() const { return period_us_; }
   CpuInstruction instruction(std::int64_t id) const;
 
@@ -62,11 +65,14 @@ class CpuProfile {
   struct SourceLine {
     std::int64_t file, line;
   };
+  using StackKey = std::pair<std::int64_t, std::int64_t>;      // process, number
   using Messages = std::multimap<std::int64_t, std::int64_t>;  // string ids
 
   void read_names(store::Database& database);
   void read_calls(store::Database& database);
   void read_hits(store::Database& database);
+  void read_host_samples(store::Database& database);
+  void read_host_stacks(store::Database& database);
   const std::string& text(std::int64_t id) const;
 
   double period_us_ = 10'000;
@@ -79,6 +85,7 @@ class CpuProfile {
   std::unordered_map<std::int64_t, Call> calls_;
   std::unordered_map<std::int64_t, bool> inverted_;  // roots of graphs that are stored bottom-up
   std::vector<Hits> hits_;
+  std::map<StackKey, std::int64_t> host_stacks_;  // the innermost call of each
 };
 
 }  // namespace gpuprof::report

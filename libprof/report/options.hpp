@@ -28,6 +28,8 @@ struct CpuOptions {
   bool show_library = false;
   bool show_ccff = false;
   bool by_thread = false;
+  bool innermost_only = false;
+  bool of_host = false;  // of the samples that gpuprof took, too (HOST_SAMPLE)
 };
 
 struct ReportOptions {

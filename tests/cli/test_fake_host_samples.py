@@ -107,6 +107,34 @@ if __name__ == "__main__":
 """
 
 
+SPINS = """\
+import ctypes, sys, time
+
+cuda = ctypes.CDLL(sys.argv[1])
+
+
+def inner():
+    end = time.monotonic() + 0.4
+    while time.monotonic() < end:  # spins
+        pass  # spins
+
+
+def outer():
+    inner()
+
+
+def sleeps():
+    time.sleep(0.2)
+
+
+cuda.fake_init()
+cuda.fake_launch(b"work", 1)
+outer()
+sleeps()
+cuda.fake_launch(b"work", 1)
+"""
+
+
 class HostSamples(FakeTest):
     def record(self, *options):
         program = self.folder / "program.py"
@@ -163,6 +191,49 @@ class HostSamples(FakeTest):
         self.assertEqual({row[:2]: round(row[2] * 1e6) for row in stored},
                          {(row["class"], row["cause"]): row["duration_ns"] for row in rows})  # fmt: skip
         self.assertAlmostEqual(sum(row["share"] for row in rows), 1, delta=1e-4)
+
+    def test_cpu_profiling(self):
+        """nvprof's options and report, of the lines that ran."""
+        program = self.folder / "spins.py"
+        program.write_text(SPINS)
+        options = ("--cpu-profiling", "on", "--cpu-profiling-frequency", "400")
+        words = (*PYTHON, program, FAKE / "libcuda.so.1")
+        ran = self.profile(*words, options=(*options, "--cpu-profiling-mode", "top-down"), output=False,
+                           check=0)  # fmt: skip
+        self.assertRegex(
+            ran.stderr,
+            r"\n==\d+== CPU profiling result \(top down\):\nTime\(%\) +Time  Name\n"
+            r" *[\d.]+%  +[\d.]+ms  <module>\n( .*\n)* *[\d.]+%  +[\d.]+ms  [| ] outer\n"
+            r" *[\d.]+%  +[\d.]+ms  [| ] [| ] inner\n(.*\n)*\n==\d+== Data collected at \d+Hz frequency\n",
+        )
+        self.profile(*words, options=options, check=0)
+
+        def report(*words):
+            printed = subprocess.run([GPUPROF, "-i", self.output, "--json", "--cpu-profiling", "on", *words],
+                                     capture_output=True, check=True, timeout=120)  # fmt: skip
+            return [table["rows"] for table in json.loads(printed.stdout)["tables"]
+                    if table["table"] == "cpu_profile"][0]  # fmt: skip
+
+        flat = report("--cpu-profiling-mode", "flat")
+        self.assertEqual({row["depth"] for row in flat}, {0})
+        took = {row["function"]: row["time_ns"] / 1e9 for row in flat}
+        self.assertGreater(took["inner"], 0.2)
+        self.assertLess(took["inner"], 0.6)
+        # Asleep it does not run.
+        self.assertLess(took.get("sleeps", 0), 0.1)
+        self.assertAlmostEqual(sum(row["time_percent"] for row in flat), 100, delta=0.1)
+        [first, *_] = report(
+            "--cpu-profiling-scope", "instruction", "--cpu-profiling-unwind-stack", "off"
+        )
+        lines = {i for i, text in enumerate(SPINS.split("\n"), 1) if "# spins" in text}
+        self.assertEqual((first["function"], first["file"]), ("inner", str(program)))
+        self.assertIn(first["line"], lines)
+        self.assertIsNone(first["offset"])
+        # The calls that lead there, innermost first.
+        functions = [(row["depth"], row["function"]) for row in report("--cpu-profiling-percentage-threshold", "40")]  # fmt: skip
+        self.assertEqual(functions[:3], [(0, "inner"), (1, "outer"), (2, "<module>")])
+        other = self.profile("hello", options=("--cpu-profiling", "on"), output=False, check=0)
+        self.assertIn("== No CPU samples: threads of Python are sampled", other.stderr)
 
     def test_without_the_option_there_are_none(self):
         self.record()

@@ -1,4 +1,4 @@
-// Options for the CPU samples of files that have them.
+// Options for CPU samples: those that nvprof took, and gpuprof's of threads of Python.
 #include <climits>
 
 #include "apps/gpuprof/option/setters.hpp"
@@ -14,18 +14,17 @@ std::optional<Refusal> set_cpu_mode(Options& options, const std::string& value) 
   return {};
 }
 
-constexpr char no_sampling[] = "the CPU is not sampled";
-
 }  // namespace
 
 std::vector<Option> cpu_options() {
   return {
       {.name = "cpu-profiling",
        .argument = "on|off",
-       .help = "Sample the CPU while the program runs",
-       .status = Status::not_yet,
-       .why = no_sampling,
-       .harmless = "off"},
+       .help =
+           "Sample the threads of Python while the program runs, and report where they ran (off)\n"
+           "From outside, as --host-samples does. Native functions are not sampled: perf record "
+           "-g has them. With -i it reports the samples of a file.",
+       .set = equals("on", [](Options& o) -> bool& { return o.reports.cpu.of_host; })},
       {.name = "cpu-profiling-mode",
        .argument = "flat|top-down|bottom-up",
        .help = "How the report shows calls (bottom-up)",
@@ -67,15 +66,12 @@ std::vector<Option> cpu_options() {
        .why = "PGI compilers no longer exist"},
       {.name = "cpu-profiling-frequency",
        .argument = "HZ",
-       .help = "Samples per second (100)\nWith -i only printed.",
-       .status = Status::not_yet,
-       .why = no_sampling,
+       .help = "Samples per second (100)\nWith -i only printed, for nvprof's samples.",
        .set = number(1, 500, [](Options& o) -> int& { return o.reports.cpu.frequency; })},
       {.name = "cpu-profiling-unwind-stack",
        .argument = "on|off",
-       .help = "Record the stack with each sample (on)",
-       .status = Status::not_yet,
-       .why = no_sampling},
+       .help = "Report calls around the innermost function (on)",
+       .set = equals("off", [](Options& o) -> bool& { return o.reports.cpu.innermost_only; })},
   };
 }
 

@@ -79,7 +79,7 @@ class CpuReport {
     output_.line("Time(%)      Time  Name");
     print_trees();
     output_.line();
-    output_.heading("Data collected at " + std::to_string(options_.frequency) + "Hz frequency");
+    output_.heading("Data collected at " + std::to_string(frequency()) + "Hz frequency");
     if (options_.max_depth > 0) {
       output_.heading("Max stack depth: " + std::to_string(options_.max_depth));
     }
@@ -88,7 +88,15 @@ class CpuReport {
     }
   }
 
+  bool empty() const { return profile_.empty(); }
+
  private:
+  // nvprof's files do not say it; of gpuprof's samples it is what came of it.
+  std::int64_t frequency() const {
+    if (CpuProfile::stored(session_.database())) return options_.frequency;
+    return std::llround(1e6 / profile_.period_us());
+  }
+
   void add(const CpuProfile::Stack& stack) {
     const std::int64_t thread = options_.by_thread ? stack.thread : 0;
     const auto [place, is_new] = threads_.try_emplace(thread, trees_.size());
@@ -96,14 +104,14 @@ class CpuReport {
     Tree& tree = trees_[place->second].second;
     const auto& frames = stack.instructions;
     std::size_t depth = frames.size();
-    if (options_.mode == CpuMode::flat) depth = 1;
+    if (options_.mode == CpuMode::flat || options_.innermost_only) depth = 1;
     if (options_.max_depth > 0) {
       depth = std::min(depth, static_cast<std::size_t>(options_.max_depth));
     }
     std::size_t node = 0;
     tree.add(node, stack.samples);
     for (std::size_t i = 0; i < depth; ++i) {
-      const bool inwards = options_.mode == CpuMode::top_down;
+      const bool inwards = options_.mode == CpuMode::top_down && !options_.innermost_only;
       const std::int64_t frame = frames[inwards ? frames.size() - 1 - i : i];
       node = tree.child(node, by_instruction_ ? frame : instruction(frame).function, frame);
       tree.add(node, stack.samples);
@@ -127,9 +135,11 @@ class CpuReport {
     if (by_instruction_) {
       label += " (";
       if (!instruction.file.empty()) {
-        label += instruction.file + ":" + std::to_string(instruction.line) + " ";
+        label += instruction.file + ":" + std::to_string(instruction.line);
+        if (instruction.offset >= 0) label += " ";
       }
-      label += hexadecimal(instruction.offset) + ")";
+      if (instruction.offset >= 0) label += hexadecimal(instruction.offset);
+      label += ")";
     }
     return label;
   }
@@ -194,12 +204,12 @@ class CpuReport {
       const double time = static_cast<double>(samples) * profile_.period_us();
       const CpuInstruction& place = instruction(tree.node(entry.node).instruction);
       if (output_.keyed()) {
-        table.row(std::vector<Cell>{
-            thread, entry.depth, percent,
-            std::isfinite(time)
-                ? Cell(static_cast<std::int64_t>(std::clamp(time * 1000, -9e18, 9e18)))
-                : Cell(),
-            samples, place.function_name, place.library, place.file, place.line, place.offset});
+        table.row(std::vector<Cell>{thread, entry.depth, percent,
+                                    std::isfinite(time) ? Cell(static_cast<std::int64_t>(
+                                                              std::clamp(time * 1000, -9e18, 9e18)))
+                                                        : Cell(),
+                                    samples, place.function_name, place.library, place.file,
+                                    place.line, place.offset < 0 ? Cell() : Cell(place.offset)});
       } else {
         print_line(percent, time, entry.indent, place);
       }
@@ -232,7 +242,14 @@ class CpuReport {
 };
 
 void print_cpu_sampling(Session& session) {
-  if (CpuProfile::stored(session.database())) CpuReport(session).print();
+  const bool of_nvprof = CpuProfile::stored(session.database());
+  if (!of_nvprof && !session.options().cpu.of_host) return;
+  CpuReport report(session);
+  if (of_nvprof || !report.empty()) return report.print();
+  if (!session.database().has_table("RUN")) return;  // nvprof's file, of which nvprof says nothing
+  session.output().heading(
+      "No CPU samples: threads of Python are sampled while a program is recorded with "
+      "--cpu-profiling on, and native functions are not.");
 }
 
 }  // namespace
