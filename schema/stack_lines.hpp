@@ -27,7 +27,12 @@ inline constexpr Column node_stack_columns[]{
     stored("since", Type::i64,
            "correlation id of the call since which this holds: the graph was instantiated, or "
            "updated; 0 = not known"),
-    stored("stack", Type::i64, "of the call that made the node: STACK_ENTRY.stack"),
+    stored("stack", Type::i64,
+           "of the call that made the node: STACK_ENTRY.stack; NULL = not known"),
+    stored("correlationId", Type::i64, "of that call; NULL = not known"),
+    stored("operation", Type::text,
+           "NCCL's operation that the node is: 'AllReduce of 4000 bytes', several with commas "
+           "between; NULL = none"),
 };
 inline constexpr Table node_stack{.name = "NODE_STACK",
                                   .doc = "Where the nodes of CUDA graphs were made.",

@@ -160,7 +160,7 @@ void CodeLines::read_calls(store::Snapshot& snapshot, Sorted<Call>& calls,
 
 namespace {
 
-using NodeKey = std::pair<std::int64_t, std::int64_t>;  // process, number
+using NodeKey = NodeStacks::Key;
 
 // What a node was cloned or updated from, and by which call.
 struct NodeOrigin {
@@ -243,8 +243,8 @@ NodeStacks::NodeStacks(store::Snapshot& snapshot, const std::function<void()>& c
   });
   const auto add = [&](const NodeKey& node, std::int64_t since, std::int64_t maker) {
     const auto found = stacks.find(maker);
-    if (maker == 0 || found == stacks.end() || found->second == 0) return;
-    entries_.push_back({node.first, node.second, since, found->second});
+    if (maker == 0 || found == stacks.end()) return;
+    entries_.push_back({node.first, node.second, since, found->second, maker});
   };
   for (const auto& [node, correlation] : nodes.made_by) {
     if (!nodes.origins.contains(node)) add(node, 0, correlation);

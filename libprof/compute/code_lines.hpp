@@ -78,15 +78,18 @@ class CodeLines {
 
 // The stacks of the calls that made the nodes of CUDA graphs (GRAPH_NODE): of a clone, that of its
 // original; of a node that was updated in place, from then on that of the node it was updated from.
+// Nothing about nodes that no known call made.
 // Memory: the file's nodes.
 class NodeStacks {
  public:
+  using Key = std::pair<std::int64_t, std::int64_t>;  // process, number of the node
   NodeStacks(store::Snapshot& snapshot, const std::function<void()>& check);
 
   struct Entry {
     std::int64_t process = 0, node = 0;
     std::int64_t since = 0;  // correlation id of the call from which on it holds
-    std::int64_t stack = 0;
+    std::int64_t stack = 0;  // 0: not known
+    std::int64_t call = 0;   // correlation id of the call that has it
     auto operator<=>(const Entry&) const = default;
   };
   // In order.

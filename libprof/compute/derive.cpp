@@ -32,6 +32,7 @@
 #include "libprof/store/new_trees.hpp"
 #include "libprof/store/scan.hpp"
 #include "schema/derived.hpp"
+#include "schema/graph_nodes.hpp"
 #include "schema/traits.hpp"
 
 namespace gpuprof::compute {
@@ -66,11 +67,13 @@ struct Found {
   RowGroups groups;
   StackLines stack_lines;
   std::set<std::int32_t> communicating;  // names of kernels
+  CorrelationSet made_nodes;             // calls that made nodes of graphs
 
   Found(store::Database& database, const RowGroups::Options& row_groups)
       : call_times(database), steps(database), groups(database, row_groups) {}
 
   void read(store::Snapshot& snapshot, NewIndexes& indexes, const std::function<void()>& check);
+  void read_made_nodes(store::Database& database);
   void read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIndexes& indexes,
                   const std::function<void()>& check);
   // Call when the launches are known.
@@ -135,12 +138,22 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
     window.add(its.time.first(), its.time.last());
   }
   const RangeIndex index(snapshot, parents);
+  read_made_nodes(snapshot.database());
   read_calls(snapshot, index, indexes, check);
   steps.read_windows(snapshot, check);
   stack_lines.read(snapshot, check);
 }
 
-// Finds the ranges of calls that requested work, and what filled the gaps.
+void Found::read_made_nodes(store::Database& database) {
+  const std::string table(schema::GraphNode::table.name);
+  if (!database.has_column(table, "correlationId")) return;
+  auto call = database.prepare("SELECT correlationId FROM main." + table);
+  while (call.step()) {
+    if (!call.is_null(0)) made_nodes.add(call.integer(0));
+  }
+}
+
+// Finds the ranges of calls that requested work or made nodes of graphs, and what filled the gaps.
 void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIndexes& indexes,
                        const std::function<void()>& check) {
   // If both have a call with the same id, the runtime's counts.
@@ -179,7 +192,9 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIn
       const auto correlation = chunk[0].int64s(), start = chunk[1].int64s(),
                  process = chunk[3].int64s(), thread = chunk[4].int64s();
       for (std::size_t row = 0; row < chunk.rows(); ++row) {
-        if (start[row] <= 0 || !idle.asked_for().contains(correlation[row])) continue;
+        if (start[row] <= 0) continue;
+        if (!idle.asked_for().contains(correlation[row]) && !made_nodes.contains(correlation[row]))
+          continue;
         launches.add(correlation[row], index.at(process[row], thread[row], start[row]));
       }
     });

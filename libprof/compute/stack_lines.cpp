@@ -5,6 +5,7 @@
 #include "libprof/compute/fill.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "schema/database.hpp"
+#include "schema/graph_nodes.hpp"
 #include "schema/stack_lines.hpp"
 #include "schema/view_text.hpp"
 
@@ -16,13 +17,42 @@ bool calls_have_stacks(store::Database& database) {
          database.integer("SELECT EXISTS (SELECT 1 FROM main.CALL_STACK)").value_or(0) != 0;
 }
 
+constexpr std::size_t longest_operations = 200;  // bytes; of those that share a node
+
 }  // namespace
 
 void StackLines::read(store::Snapshot& snapshot, const std::function<void()>& check) {
-  if (!calls_have_stacks(snapshot.database())) return;
-  const CodeLines lines(snapshot, LineOf::users_code, check);
-  for (const auto& [key, line] : lines.by_stack()) lines_.emplace_back(key, lines.lines()[line]);
+  store::Database& database = snapshot.database();
+  if (calls_have_stacks(database)) {
+    const CodeLines lines(snapshot, LineOf::users_code, check);
+    for (const auto& [key, line] : lines.by_stack()) lines_.emplace_back(key, lines.lines()[line]);
+  }
   nodes_ = NodeStacks(snapshot, check).entries();
+  read_operations(database);
+}
+
+void StackLines::read_operations(store::Database& database) {
+  for (const char* column : {"processId", "graphNode", "function", "bytes"}) {
+    if (!database.has_column("NCCL_OPERATION", column)) return;
+  }
+  for (const char* column : {"processId", "node", "source"}) {
+    if (!database.has_column("NCCL_NODE", column)) return;
+  }
+  std::map<NodeStacks::Key, std::string> by_source;
+  auto operation = database.prepare(
+      "SELECT o.processId, o.graphNode, f.value || coalesce(' of ' || o.bytes || ' bytes', '') "
+      "FROM main.NCCL_OPERATION AS o JOIN main.StringTable AS f ON f._id_ = o.function "
+      "WHERE o.graphNode IS NOT NULL ORDER BY o._id_");
+  while (operation.step()) {
+    std::string& text = by_source[{operation.integer(0), operation.integer(1)}];
+    if (text.size() > longest_operations) continue;
+    text += (text.empty() ? "" : ", ") + std::string(operation.text(2));
+  }
+  auto node = database.prepare("SELECT processId, node, source FROM main.NCCL_NODE");
+  while (node.step()) {
+    const auto found = by_source.find({node.integer(0), node.integer(2)});
+    if (found != by_source.end()) operations_[{node.integer(0), node.integer(1)}] = found->second;
+  }
 }
 
 void StackLines::fill(store::Database& database, std::string_view in) const {
@@ -33,15 +63,29 @@ void StackLines::fill(store::Database& database, std::string_view in) const {
     insert.bind(1, key.first).bind(2, key.second).bind(3, place).run();
   }
   insert = compute::fill(database, schema::tables::node_stack, in);
+  const auto add = [&](const NodeStacks::Entry& node, const std::string* operation) {
+    insert.bind(1, node.process).bind(2, node.node).bind(3, node.since);
+    node.stack == 0 ? insert.bind_null(4) : insert.bind(4, node.stack);
+    node.call == 0 ? insert.bind_null(5) : insert.bind(5, node.call);
+    operation ? insert.bind(6, *operation) : insert.bind_null(6);
+    insert.run();
+  };
+  // Those whose making is known have another row.
+  for (const auto& [key, operation] : operations_) {
+    add({.process = key.first, .node = key.second}, &operation);
+  }
   for (const NodeStacks::Entry& node : nodes_) {
-    insert.bind(1, node.process).bind(2, node.node).bind(3, node.since).bind(4, node.stack).run();
+    const auto operation = operations_.find({node.process, node.node});
+    add(node, operation == operations_.end() ? nullptr : &operation->second);
   }
 }
 
 void StackLines::write(store::Database& database) const {
-  if (!calls_have_stacks(database)) return;
-  store::add_stack_tables(database);
-  fill(database, "main");
+  const bool stacks = calls_have_stacks(database);
+  if (stacks) store::add_stack_tables(database);
+  const bool nodes = database.has_table(schema::GraphNode::table.name) || !operations_.empty();
+  if (nodes) store::add_graph_nodes(database);
+  if (stacks || nodes) fill(database, "main");
 }
 
 void StackLines::write_temporarily(store::Database& database) const {

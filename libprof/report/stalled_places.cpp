@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "libprof/base/clock.hpp"
+#include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/compute/code_lines.hpp"
 
@@ -57,7 +58,7 @@ std::string line_of(store::Database& database, std::int64_t process, std::int64_
     if (own || !found) found = std::move(line);
     if (own) break;
   }
-  return found ? compute::line_words(*found) : std::string();
+  return found ? printable(compute::line_words(*found)) : std::string();
 }
 
 bool has_ended(store::Database& database, std::int64_t process) {

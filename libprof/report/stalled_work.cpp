@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/tables.hpp"
@@ -75,7 +76,7 @@ std::map<std::int64_t, Calls> read_calls(store::Database& database, const Finish
       const auto [place, is_new] = functions.try_emplace(rows.integer(0));
       std::string& function = place->second;
       if (is_new) {
-        function = names.find(reading::domain_of(kind), rows.integer(0));
+        function = printable(names.find(reading::domain_of(kind), rows.integer(0)));
         function.resize(std::min(function.find("_v"), function.size()));
       }
       const std::int64_t start = rows.integer(1), correlation = rows.integer(3);
@@ -157,7 +158,8 @@ std::vector<std::string> find_other_work(store::Database& database, const FileTi
     }
   }
   if (texts.empty() && !idle.empty() && !time.over) {
-    texts.push_back("No GPU work was recorded for " + seconds_words(time.now - last) +
+    texts.push_back("No GPU work was recorded for " +
+                    seconds_words(saturating_subtract(time.now, last)) +
                     ", and no launch waits: " + idle + ".");
   }
   return texts;

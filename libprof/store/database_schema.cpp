@@ -220,10 +220,12 @@ void add_stack_tables(Database& database) {
     database.execute("DROP VIEW IF EXISTS main." + std::string(view_name(view)));
     add_view(database, view);
   }
+}
+
+void add_graph_nodes(Database& database) {
+  for (const schema::Table* table : schema::tables::stack_tables) add_table(database, *table);
   const schema::ViewSql& nodes = view_on_demand("graph_nodes");
-  if (database.has_table("GRAPH_NODE") && !database.has_table(view_name(nodes))) {
-    add_view(database, nodes);
-  }
+  if (!database.has_table(view_name(nodes))) add_view(database, nodes);
 }
 
 void create_schema(Database& database) {

@@ -65,6 +65,9 @@ void add_nccl_view(Database& database);
 // Adds the tables STACK_LINE and NODE_STACK and an index to a file of which calls have stacks, and
 // to its views the columns that follow from them. Call inside a transaction.
 void add_stack_tables(Database& database);
+
+// Adds the view graph_nodes and its tables, unless the file has them. Call inside a transaction.
+void add_graph_nodes(Database& database);
 // Adds the table NATIVE_LINE.
 void add_native_lines(Database& database);
 // The SQL of the view graph_nodes, which reads these.

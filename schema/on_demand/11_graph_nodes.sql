@@ -12,6 +12,8 @@
 --   call_stacks.stack of the process; NULL = not known
 -- python_line TEXT: FILE:LINE of that stack's innermost function in the program's own files, or else
 --   of all; NULL = not known
+-- range_path TEXT: messages of the NVTX ranges around that call, with / between; NULL = none
+-- collective TEXT: NCCL's operation that it is: 'AllReduce of 4000 bytes'; NULL = none
 CREATE VIEW graph_nodes AS
 WITH work AS (
   SELECT process_id, graph_id, graph_node_id, min(type) AS type, min(name) AS name,
@@ -22,22 +24,28 @@ WITH work AS (
 ), graphs AS (
   SELECT process_id, graph_id, sum(total) AS total FROM work GROUP BY 1, 2
 ), made AS (
-  SELECT w.*, (SELECT n.stack FROM NODE_STACK AS n
-               WHERE n.processId = w.process_id AND n.node = w.graph_node_id
-               ORDER BY n.since DESC LIMIT 1) AS stack
-  FROM work AS w
+  SELECT processId, node, max(since), stack, correlationId, operation
+  FROM NODE_STACK
+  GROUP BY processId, node
 )
-SELECT m.process_id AS process_id,
-       m.graph_id AS graph_id,
-       m.graph_node_id AS graph_node_id,
-       m.type AS type,
-       m.name AS name,
-       m.count AS count,
-       m.total AS total,
-       m.total * 1.0 / nullif(g.total, 0) AS graph_share,
+SELECT w.process_id AS process_id,
+       w.graph_id AS graph_id,
+       w.graph_node_id AS graph_node_id,
+       w.type AS type,
+       w.name AS name,
+       w.count AS count,
+       w.total AS total,
+       w.total * 1.0 / nullif(g.total, 0) AS graph_share,
        m.stack AS stack_id,
        (SELECT s.line FROM STACK_LINE AS s
-        WHERE s.processId = m.process_id AND s.stack = m.stack) AS python_line
-FROM made AS m JOIN graphs AS g ON g.process_id = m.process_id AND g.graph_id = m.graph_id
+        WHERE s.processId = m.processId AND s.stack = m.stack) AS python_line,
+       (SELECT s.value FROM LAUNCH_RANGE AS l
+        JOIN NVTX_PATH AS p ON p.range = l.range
+        JOIN StringTable AS s ON s._id_ = p.path
+        WHERE l.correlationId = m.correlationId) AS range_path,
+       m.operation AS collective
+FROM work AS w
+JOIN graphs AS g ON g.process_id = w.process_id AND g.graph_id = w.graph_id
+LEFT JOIN made AS m ON m.processId = w.process_id AND m.node = w.graph_node_id
 UNION ALL
 {types};

@@ -273,8 +273,12 @@ class LaunchStacks(FakeTest):
                 cuda.fake_launch(b"captured", 1)  # captured
                 cuda.fake_capture_end()
 
+            cuda.fake_nvtx_push(b"prepare")
             capture()
+            cuda.fake_nvtx_push(b"add")
             cuda.fake_graph_add(b"added")  # added
+            cuda.fake_nvtx_pop()
+            cuda.fake_nvtx_pop()
             cuda.fake_graph_nest()
             cuda.fake_graph_instantiate()
             cuda.fake_executable_launch(3)
@@ -304,8 +308,11 @@ class LaunchStacks(FakeTest):
         self.assertEqual(
             database.one("SELECT count(*) FROM kernels AS k WHERE NOT EXISTS (SELECT 1 FROM call_stacks AS s"
                          " WHERE s.stack = k.stack_id AND s.process_id = k.process_id)"), 0)  # fmt: skip
-        nodes = database.rows("SELECT name, count, python_line FROM graph_nodes ORDER BY name")
-        self.assertEqual(nodes, [("added", 5, line["added"]), ("captured", 5, line["again"])])
+        nodes = database.rows(
+            "SELECT name, count, python_line, range_path FROM graph_nodes ORDER BY name"
+        )
+        self.assertEqual(nodes, [("added", 5, line["added"], "prepare / add"),
+                                 ("captured", 5, line["again"], None)])  # fmt: skip
         self.assertAlmostEqual(database.one("SELECT sum(graph_share) FROM graph_nodes"), 1)
         printed = subprocess.run([GPUPROF, "query", self.output, "graphs", "--csv"], text=True,
                                  capture_output=True, check=True, timeout=120).stdout  # fmt: skip

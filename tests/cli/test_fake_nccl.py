@@ -128,6 +128,11 @@ class Nccl(FakeTest):
             sorted(database.column("SELECT name FROM pragma_table_info('collectives')")),
         )
 
+        self.assertEqual(
+            database.rows("SELECT short_name, collective, sum(n.count), max(stack_id) FROM graph_nodes AS n"
+                          " JOIN (SELECT DISTINCT name, short_name FROM kernels) USING(name) GROUP BY 1, 2"),
+            [("gemm", None, 12, None), ("ncclDevKernel", "ReduceScatter of 8 bytes", 12, None)],
+        )  # fmt: skip
         self.check_account()
 
     def times(self, path):
