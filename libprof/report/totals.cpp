@@ -10,7 +10,7 @@ namespace gpuprof::report {
 namespace {
 
 // The sums of one thread.
-struct Part {
+struct PartOfTotals {
   // Keys are nearly always ids counted from 0.
   static constexpr std::uint64_t most_small = 1 << 16;
 
@@ -31,7 +31,7 @@ class Adding {
  public:
   Adding(Validity validity, bool durations) : validity_(validity), durations_(durations) {}
 
-  void operator()(Part& part, const columns::Chunk& chunk) const {
+  void operator()(PartOfTotals& part, const columns::Chunk& chunk) const {
     if (chunk.column_count() < 3) return add(part, chunk, [](std::size_t) { return 0; });
     if (const auto keys = chunk[2].int64s(); !keys.empty()) return add(part, chunk, keys.data());
     add(part, chunk, chunk[2].int32s().data());
@@ -42,7 +42,7 @@ class Adding {
   static std::int64_t at(const auto& key, std::size_t row) { return key(row); }
 
   template <class Keys>
-  void add(Part& part, const columns::Chunk& chunk, Keys keys) const {
+  void add(PartOfTotals& part, const columns::Chunk& chunk, Keys keys) const {
     const auto starts = chunk[0].int64s(), ends = chunk[1].int64s();
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
       const std::int64_t start = starts[row], end = ends[row];
@@ -80,7 +80,8 @@ Totals read_totals(Session& session, std::string_view kind, std::string_view key
         .table = table, .columns = {"start", has_end ? "end" : "stop"}, .filter = *wanted};
     if (!key.empty()) request.columns.emplace_back(key);
     columns::Reader reader(session.snapshot(), request);
-    for (const Part& part : reader.scan<Part>(Adding(validity, session.options().statistics))) {
+    for (const PartOfTotals& part :
+         reader.scan<PartOfTotals>(Adding(validity, session.options().statistics))) {
       for (std::size_t i = 0; i < part.small.size(); ++i) {
         if (part.small[i].calls > 0) totals[static_cast<std::int64_t>(i)].add(part.small[i]);
       }

@@ -35,6 +35,7 @@ namespace gpuprof::app {
   Y(timeline_command)          \
   Y(annotate_command)          \
   Y(view_command)              \
+  Y(serve_command)             \
   Y(report_command)            \
   Y(top_command)               \
   Y(slice_command)             \

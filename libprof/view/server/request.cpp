@@ -48,6 +48,7 @@ std::string_view reason(int status) {
   switch (status) {
     case 200: return "OK";
     case 400: return "Bad Request";
+    case 401: return "Unauthorized";
     case 403: return "Forbidden";
     case 404: return "Not Found";
     case 405: return "Method Not Allowed";
@@ -69,7 +70,7 @@ std::string_view Request::text(std::string_view name) const {
 
 std::optional<Request> parse_request(std::string_view head) {
   Request request;
-  std::size_t hosts = 0;
+  std::size_t hosts = 0, authorizations = 0;
   bool first = true, body = false;
   while (!head.empty()) {
     const std::size_t end = head.find("\r\n");
@@ -96,6 +97,9 @@ std::optional<Request> parse_request(std::string_view head) {
     if (same_name(name, "host")) {
       request.host = value;
       ++hosts;
+    } else if (same_name(name, "authorization")) {
+      request.authorization = value;
+      ++authorizations;
     } else if (same_name(name, "connection") && same_name(value, "close")) {
       request.keep = false;
     } else if (same_name(name, "content-length")) {
@@ -105,7 +109,8 @@ std::optional<Request> parse_request(std::string_view head) {
     }
   }
   // A body would be parsed as the next request; after any other method the connection is closed.
-  if (first || hosts > 1 || (body && request.method == "GET")) return std::nullopt;
+  if (first || hosts > 1 || authorizations > 1 || (body && request.method == "GET"))
+    return std::nullopt;
   return request;
 }
 
@@ -114,6 +119,7 @@ std::string written(const Response& response, bool keep) {
                      std::string(reason(response.status)) + "\r\n";
   text += "Content-Type: " + std::string(response.type) + "; charset=utf-8\r\n";
   text += "Content-Length: " + std::to_string(response.body.size()) + "\r\n";
+  if (response.status == 401) text += "WWW-Authenticate: Bearer\r\n";
   if (response.status == 405) text += "Allow: GET\r\n";
   text +=
       "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "

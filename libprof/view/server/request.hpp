@@ -14,7 +14,7 @@ namespace gpuprof::view {
 struct Request {
   std::string method, path;
   std::map<std::string, std::string, std::less<>> query;  // decoded; parts with a name only
-  std::string host;
+  std::string host, authorization;
   bool keep = true;  // keep the connection open
 
   // A whole number: digits with an optional minus; nullopt if missing or malformed.

@@ -84,23 +84,51 @@ struct Listener::Connection {
   std::unique_ptr<Work> work;
 };
 
-Listener::Listener(std::uint16_t port) : token_(random_token()) {
+std::optional<Endpoint> Endpoint::parsed(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == text.npos) return std::nullopt;
+  Endpoint endpoint{.host = std::string(text.substr(0, colon))};
+  if (same_name(endpoint.host, "localhost")) endpoint.host = "127.0.0.1";
+  in_addr address{};
+  const auto port = parse<std::uint16_t>(text.substr(colon + 1));
+  if (!port || inet_pton(AF_INET, endpoint.host.c_str(), &address) != 1) return std::nullopt;
+  endpoint.port = *port;
+  return endpoint;
+}
+
+Listener::Listener(std::uint16_t port) : token_(random_token()) { open({.port = port}); }
+
+Listener::Listener(const Endpoint& endpoint, std::string token)
+    : token_(std::move(token)), token_in_path_(false) {
+  if (token_.empty() && !endpoint.is_local()) {
+    throw Error("other machines need a token", "name a file that has it with --token-file",
+                ExitCode::bad_option);
+  }
+  open(endpoint);
+}
+
+void Listener::open(const Endpoint& endpoint) {
   socket_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int on = 1;
   setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(endpoint.port);
+  inet_pton(AF_INET, endpoint.host.c_str(), &address.sin_addr);
   socklen_t size = sizeof address;
   if (socket_ < 0 || bind(socket_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
       listen(socket_, 16) != 0 ||
       getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
     const std::string why = std::strerror(errno);
     if (socket_ >= 0) close(socket_);
-    throw Error("port " + std::to_string(port) + " of 127.0.0.1 cannot be had: " + why,
-                port ? "choose another, or leave --port out" : "", ExitCode::output_failed);
+    throw Error(
+        "port " + std::to_string(endpoint.port) + " of " + endpoint.host + " cannot be had: " + why,
+        endpoint.port
+            ? "choose another" + std::string(token_in_path_ ? ", or leave --port out" : "")
+            : "",
+        ExitCode::output_failed);
   }
+  host_ = endpoint.host;
   port_ = ntohs(address.sin_port);
   woken_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);  // without it, responses are a little later
 }
@@ -111,30 +139,50 @@ Listener::~Listener() {
 }
 
 std::string Listener::address() const {
-  return "http://127.0.0.1:" + std::to_string(port_) + "/" + token_ + "/";
+  return "http://" + host_ + ":" + std::to_string(port_) + "/" +
+         (token_in_path_ ? token_ + "/" : "");
 }
 
-Response Listener::respond(const Request& request, const Answer& answer) const {
-  // The host name that the browser used: another site's name is rejected. The port may differ,
-  // because of an ssh tunnel.
+// The host name that the client used: another site's name is rejected. The port may differ, because
+// of an ssh tunnel.
+std::optional<Response> Listener::refusal_of_host(const Request& request) const {
   const std::size_t colon = request.host.rfind(':');
   const std::string host = request.host.substr(0, colon);
-  if (host != "127.0.0.1" && !same_name(host, "localhost")) {
-    return {.status = 403, .body = error_answer("this address is not the server's")};
+  if (host != host_ && !same_name(host, "localhost")) {
+    return Response{.status = 403, .body = error_answer("this address is not the server's")};
   }
   if (colon != request.host.npos && !is_port(request.host.substr(colon + 1))) {
-    return {.status = 400, .body = error_answer("the address has no port")};
+    return Response{.status = 400, .body = error_answer("the address has no port")};
+  }
+  return std::nullopt;
+}
+
+std::optional<Response> Listener::refusal(const Request& request) const {
+  // With a token in a header, which no browser sends by itself, the name does not matter.
+  const bool by_header = !token_in_path_ && !token_.empty();
+  if (by_header && !same_secret(request.authorization, "Bearer " + token_)) {
+    return Response{.status = 401, .body = error_answer("Authorization: Bearer TOKEN is missing")};
+  }
+  if (!by_header) {
+    if (auto refused = refusal_of_host(request)) return refused;
   }
   const std::string_view path = request.path;
   const std::size_t end = path.find('/', 1);
-  if (!path.starts_with('/') || end == path.npos || !same_secret(path.substr(1, end - 1), token_)) {
-    return {.status = 403, .body = error_answer("open the address that gpuprof view printed")};
+  if (token_in_path_ && (!path.starts_with('/') || end == path.npos ||
+                         !same_secret(path.substr(1, end - 1), token_))) {
+    return Response{.status = 403,
+                    .body = error_answer("open the address that gpuprof view printed")};
   }
   if (request.method != "GET") {
-    return {.status = 405, .body = error_answer("only GET is answered")};
+    return Response{.status = 405, .body = error_answer("only GET is answered")};
   }
+  return std::nullopt;
+}
+
+Response Listener::respond(const Request& request, const Answer& answer) const {
+  if (auto refused = refusal(request)) return std::move(*refused);
   Request inner = request;
-  inner.path = path.substr(end + 1);
+  inner.path.erase(0, token_in_path_ ? request.path.find('/', 1) + 1 : 1);
   try {
     return answer(inner);
   } catch (const std::exception& error) {
