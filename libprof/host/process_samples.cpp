@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -19,6 +20,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds first_search{50}, longest_search{3000};
 // Places of code that are remembered with their lines.
 constexpr std::size_t most_places = 1 << 16;
+constexpr int most_tries = 5;  // to read a stack; some 10 us each
 
 std::uint64_t now_ns() { return static_cast<std::uint64_t>(clock_ns(CLOCK_REALTIME)); }
 
@@ -125,15 +127,22 @@ void ProcessSamples::flush() {
   }
 }
 
-std::uint64_t ProcessSamples::stack_of(const RemotePython::Thread& thread) {
-  std::vector<RemotePython::Place> places;
-  if (!python_.read_stack(thread, places)) return 0;
+// The thread runs on meanwhile: a stack that does not hold together is read again.
+std::uint64_t ProcessSamples::stack_of(RemotePython::Thread thread) {
+  for (int tries = 0; tries < most_tries && python_.read_again(thread); ++tries) {
+    if (!python_.read_stack(thread, places_)) continue;
+    if (const auto stack = number_of_places()) return *stack;
+  }
+  return 0;
+}
+
+std::optional<std::uint64_t> ProcessSamples::number_of_places() {
   std::vector<std::uint32_t> frames;
-  for (const RemotePython::Place& place : places) {
+  for (const RemotePython::Place& place : places_) {
     auto known = frames_.find(place);
     if (known == frames_.end()) {
       python::PythonFrame function;
-      if (!python_.read_function(place, function)) return 0;
+      if (!python_.read_function(place, function)) return std::nullopt;
       if (frames_.size() == most_places) frames_.clear();
       known = frames_.emplace(place, stacks_.number_of(function)).first;
     }

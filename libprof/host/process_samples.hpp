@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,9 @@ class ProcessSamples {
   bool find_python();
   void look_at(const RemotePython::Thread& thread);
   void end(Seen& seen, std::uint64_t time);
-  std::uint64_t stack_of(const RemotePython::Thread& thread);
+  std::uint64_t stack_of(RemotePython::Thread thread);
+  // Of the functions in places_. nullopt: one of them is not what it should be.
+  std::optional<std::uint64_t> number_of_places();
 
   attach::Process process_;
   wire::RowSender& rows_;
@@ -61,6 +64,7 @@ class ProcessSamples {
   std::string message_;
   bool said_ = false;
   RemotePython::Moment moment_;
+  std::vector<RemotePython::Place> places_;  // of the stack that is read
   std::map<pid_t, Seen> threads_;
   std::map<RemotePython::Place, std::uint32_t> frames_;  // numbers of StackNumbers
 };

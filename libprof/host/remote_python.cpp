@@ -114,6 +114,14 @@ bool RemotePython::read_thread(std::uint64_t state, Thread& thread, std::uint64_
   return true;
 }
 
+bool RemotePython::read_again(Thread& thread) const {
+  Thread now;
+  std::uint64_t next = 0;
+  if (!read_thread(thread.state, now, next) || now.id != thread.id) return false;
+  thread = now;
+  return true;
+}
+
 bool RemotePython::read_lock(std::uint64_t interpreter, std::span<const Thread> threads,
                              Lock& lock) const {
   std::uint64_t at = runtime_ + layout_.lock.at;

@@ -56,6 +56,8 @@ class RemotePython {
     auto operator<=>(const Place&) const = default;
   };
   static constexpr std::size_t most_frames = 64;
+  // Where the thread is now. false: it is not there any more.
+  bool read_again(Thread& thread) const;
   // Innermost first, most_frames at most. false: it does not hold together.
   bool read_stack(const Thread& thread, std::vector<Place>& places) const;
   bool read_function(const Place& place, python::PythonFrame& function) const;
