@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
@@ -21,6 +22,9 @@ constexpr std::size_t most_processes_named = 8;
 // A process that was killed is known to have lived until its clocks were last read, which is done
 // every 10 s.
 constexpr std::int64_t between_clocks = 10'000'000'000;
+
+// In which the launches of a graph are looked for.
+constexpr std::int64_t newest_kernels = 200'000;
 
 enum class Does : std::uint8_t { nothing, launches, begins_capture, ends_capture };
 
@@ -42,9 +46,10 @@ struct Launch {
 
 // The newest of a process.
 struct Calls {
-  std::map<std::int64_t, Launch> launches;  // without finished work, by correlation id
-  std::map<std::int64_t, bool> captures;    // by time: whether one began, or else ended
-  std::int64_t last = 0;                    // end
+  std::map<std::int64_t, Launch> launches;     // without finished work, by correlation id
+  std::map<std::int64_t, bool> captures;       // by time: whether one began, or else ended
+  std::int64_t last = 0;                       // end
+  std::pair<std::int64_t, Launch> last_graph;  // of which some work has ended, and its id
 
   // Whether a stream was being captured. What is launched then has no work.
   bool captured(std::int64_t at) const {
@@ -86,8 +91,12 @@ std::map<std::int64_t, Calls> read_calls(store::Database& database, const Finish
         case Does::ends_capture: its.captures[start] = false; break;
         case Does::launches:
           // The runtime's call, which comes first, and not the driver's that it makes.
+          const Launch launch{start, rows.integer(5), function};
           if (!finished.has(correlation)) {
-            its.launches.try_emplace(correlation, Launch{start, rows.integer(5), function});
+            its.launches.try_emplace(correlation, launch);
+          } else if (function.find("GraphLaunch") != function.npos &&
+                     start > its.last_graph.second.start) {
+            its.last_graph = {correlation, launch};
           }
       }
     }
@@ -115,6 +124,47 @@ std::int64_t lived_until(store::Database& database, std::int64_t process, const 
   return std::min(time.now, saturating_add(seen, between_clocks));
 }
 
+// How many kernels of a graph's launch have ended, of those that another launch had; and the next
+// of these.
+struct PartOfGraph {
+  std::int64_t ended = 0, all = 0;
+  std::string next;
+};
+
+// nullopt: all have ended.
+std::optional<PartOfGraph> open_part(store::Database& database, std::int64_t process,
+                                     std::int64_t correlation) {
+  const std::string table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL";
+  if (!has_columns(database, table,
+                   {"_id_", "correlationId", "processId", "graphId", "graphNodeId", "name", "start",
+                    "end"})) {
+    return std::nullopt;
+  }
+  const auto newest = database.integer("SELECT max(_id_) FROM main." + table).value_or(0);
+  const std::string newer = " FROM main." + table +
+                            " WHERE processId = " + std::to_string(process) +
+                            " AND \"end\" > 0 AND _id_ > " +
+                            std::to_string(saturating_subtract(newest, newest_kernels)) + " AND ";
+  const std::string mine = "correlationId = " + std::to_string(correlation);
+  auto launch = database.prepare("SELECT graphId, count(*)" + newer + mine);
+  if (!launch.step() || launch.integer(0) == 0) return std::nullopt;
+  PartOfGraph part{.ended = launch.integer(1)};
+  auto other = database.prepare("SELECT correlationId, count(*) AS n" + newer + "NOT " + mine +
+                                " AND graphId = ?1 GROUP BY 1 ORDER BY n DESC LIMIT 1");
+  other.bind(1, launch.integer(0));
+  if (!other.step() || other.integer(1) <= part.ended) return std::nullopt;
+  part.all = other.integer(1);
+  auto next =
+      database.prepare("SELECT name" + newer + "correlationId = ?1 AND graphNodeId NOT IN " +
+                       "(SELECT graphNodeId" + newer + mine + ") ORDER BY start LIMIT 1");
+  next.bind(1, other.integer(0));
+  if (next.step()) {
+    reading::Names names(database, reading::NameStyle::display);
+    part.next = printable(names.kernel(next.integer(0)));
+  }
+  return part;
+}
+
 // Then launches without work need not wait for anything.
 bool lacks_work(store::Database& database) {
   if (!has_columns(database, "STATISTIC", {"name", "severity", "value"})) return true;
@@ -135,14 +185,24 @@ std::string pending_words(const Calls& its, std::int64_t until) {
          ", is " + ago;
 }
 
+std::string words_of(const PartOfGraph& part) {
+  return ", of which " + std::to_string(part.ended) + " of " + std::to_string(part.all) +
+         " kernels have ended" + (part.next.empty() ? "" : ", and next is " + part.next);
+}
+
 std::vector<std::string> find_other_work(store::Database& database, const FileTime& time,
                                          const FinishedWork& finished, std::int64_t after) {
   const std::int64_t last = finished.last_end();
   if (saturating_subtract(time.now, last) < after || lacks_work(database)) return {};
   std::vector<std::string> texts;
   std::string idle;
-  for (const auto& [process, its] : read_calls(database, finished)) {
+  for (auto& [process, its] : read_calls(database, finished)) {
     if (texts.size() == most_processes_named) break;
+    std::optional<PartOfGraph> part;
+    if (its.launches.empty() && its.last_graph.first != 0 &&
+        (part = open_part(database, process, its.last_graph.first))) {
+      its.launches.insert(its.last_graph);
+    }
     const bool waits = !its.launches.empty();
     const std::int64_t correlation = waits ? its.launches.begin()->first : 0;
     const std::int64_t thread = waits ? its.launches.begin()->second.thread : process;
@@ -154,7 +214,8 @@ std::vector<std::string> find_other_work(store::Database& database, const FileTi
       idle += (idle.empty() ? "" : "; ") + place;
     } else if (quiet >= after) {
       texts.push_back("No GPU work has ended for " + seconds_words(quiet) + ", and " +
-                      pending_words(its, until) + ": " + place + ".");
+                      pending_words(its, until) + (part ? words_of(*part) : "") + ": " + place +
+                      ".");
     }
   }
   if (texts.empty() && !idle.empty() && !time.over) {

@@ -30,8 +30,9 @@ class Top(unittest.TestCase):
         return subprocess.run([GPUPROF, "top", *map(str, words)], capture_output=True, text=True,
                               timeout=300, check=False)  # fmt: skip
 
-    def hang(self, *operations):
-        """A file whose two ranks wait in these operations; `operations`: rank, function, sequence, count."""
+    def hang(self, *operations, seen=False):
+        """A file whose two ranks wait in these operations; `operations`: rank, function, sequence, count.
+        `seen`: rank 1's thread was seen from outside, at another line."""
         path = self.folder / "hang.sqlite"
         shutil.copy(self.profile, path)
         with sqlite3.connect(path) as database:
@@ -63,6 +64,15 @@ class Top(unittest.TestCase):
                     database.execute(
                         "INSERT INTO STACK_ENTRY(stack, position, frame, processId) VALUES(5, ?, ?, ?)",
                         (position, position, 100 + rank))  # fmt: skip
+            if seen:
+                database.execute("CREATE TABLE HOST_SAMPLE(_id_ INTEGER PRIMARY KEY, ofProcess, threadId, stack,"
+                                 " processId)")  # fmt: skip
+                database.execute(
+                    "INSERT INTO HOST_SAMPLE VALUES(1, 101, 201, 6, 101), (2, 101, 201, 0, 101)"
+                )
+                database.execute("INSERT INTO STACK_FRAME(frame, module, function, line, processId)"
+                                 " VALUES(7, '/home/me/loader.py', 'read', 88, 101)")  # fmt: skip
+                database.execute("INSERT INTO STACK_ENTRY(stack, position, frame, processId) VALUES(6, 0, 7, 101)")  # fmt: skip
             database.execute("DELETE FROM CLOCK")
             database.execute("INSERT INTO CLOCK(processId, moment, realtime, cupti) VALUES(1, 'last', 5, ?)",
                              (last,))  # fmt: skip
@@ -75,6 +85,15 @@ class Top(unittest.TestCase):
         skipped = self.hang((0, "AllReduce", 3, 8), (1, "AllReduce", 3, 8), (0, "AllReduce", 4, 8))
         self.assertIn(f"AllReduce 4 of communicator 0000000000000007, 2 ranks, {entered}. Rank 1 (process 101, train.py:13 f) has not:"
                       " its last is AllReduce 3.", skipped)  # fmt: skip
+        elsewhere = self.hang((0, "AllReduce", 4, 8), (1, "AllReduce", 3, 8), seen=True)
+        self.assertIn("Rank 1 (process 101, loader.py:88 read) has not", elsewhere)
+        # A host that runs ahead waits in none of the last operations.
+        ahead = self.hang(
+            *((rank, "AllReduce", number, 8) for rank in (0, 1) for number in (3, 4, 5))
+        )
+        self.assertIn(
+            f"AllReduce 4 of communicator 0000000000000007, 2 ranks, {entered}, rank 1 (", ahead
+        )
         count = self.hang((0, "AllReduce", 4, 8), (1, "AllReduce", 4, 9))
         self.assertIn("entered it with 9 elements, not 8.", count)
         other = self.hang((0, "AllReduce", 4, 8), (1, "AllGather", 4, 8))
@@ -84,6 +103,29 @@ class Top(unittest.TestCase):
         alone = self.hang((0, "AllReduce", 4, 8))
         self.assertIn(f"{entered}. One rank is not in this file.", alone)
         self.assertNotIn("has not ended", self.hang((0, "AllReduce", 3, 8), (1, "AllReduce", 3, 8)))
+
+    def test_a_graph_that_does_not_end(self):
+        """Its last launch lacks the last four of ten kernels."""
+        path = self.folder / "graph.sqlite"
+        shutil.copy(self.profile, path)
+        with sqlite3.connect(path) as database:
+            [[launch, process]] = database.execute(
+                f"SELECT correlationId, processId FROM {KERNELS} ORDER BY start DESC LIMIT 1")  # fmt: skip
+            its = database.execute(
+                f"SELECT k._id_, start, short FROM {KERNELS} AS k JOIN StringTable AS s ON s._id_ = k.name"
+                " WHERE correlationId = ? ORDER BY start", (launch,)).fetchall()  # fmt: skip
+            for table in (KERNELS, "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET"):
+                database.execute(f"DELETE FROM {table} WHERE start >= ?", (its[6][1],))
+            database.execute("DELETE FROM CLOCK")
+            database.execute("INSERT INTO CLOCK(processId, moment, realtime, cupti) VALUES(?, 'last', 5, ?)",
+                             (process, its[6][1] + 41 * 10**9))  # fmt: skip
+            database.execute("UPDATE RUN SET value = 5 WHERE key = 't1_realtime_ns'")
+        database.close()
+        said = " ".join(self.run_top(path).stdout.split())
+        self.assertIn("No GPU work has ended for 41 s, and a launch waits, cudaGraphLaunch, 41 s old, of which 6"
+                      f" of 10 kernels have ended, and next is {its[6][2]}", said)  # fmt: skip
+        self.assertNotIn("No GPU work", self.run_top(path, "--hang-after", "50s").stdout)
+        self.assertNotIn("No GPU work", self.run_top(self.profile).stdout)
 
     def test_finished_run(self):
         ran = self.run_top(self.profile, "--rows", 3)
