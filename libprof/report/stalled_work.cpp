@@ -128,7 +128,7 @@ std::int64_t lived_until(store::Database& database, std::int64_t process, const 
 // of these.
 struct PartOfGraph {
   std::int64_t ended = 0, all = 0;
-  std::string next;
+  std::string next = {};
 };
 
 // nullopt: all have ended.
