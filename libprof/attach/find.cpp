@@ -5,8 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "libprof/attach/memory_map.hpp"
@@ -36,19 +41,72 @@ bool uses_cuda(pid_t process) {
   }
 }
 
-}  // namespace
-
-pid_t find_process(const std::string& name) {
-  std::vector<pid_t> fitting, others;
+// Of all users, but not this process.
+std::vector<pid_t> all_processes() {
+  std::vector<pid_t> all;
   std::error_code error;
   std::filesystem::directory_iterator entries("/proc", error);
   for (; !error && entries != decltype(entries)(); entries.increment(error)) {
     const auto process = parse<pid_t>(entries->path().filename().string());
-    struct stat owner {};
-    if (!process || *process == getpid()) continue;
-    if (stat(entries->path().c_str(), &owner) != 0 || owner.st_uid != geteuid()) continue;
-    if (!is_called(command_of(*process), name)) continue;
-    (uses_cuda(*process) ? fitting : others).push_back(*process);
+    if (process && *process != getpid()) all.push_back(*process);
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
+bool is_ours(pid_t process) {
+  struct stat owner {};
+  return stat(("/proc/" + std::to_string(process)).c_str(), &owner) == 0 &&
+         owner.st_uid == geteuid();
+}
+
+// 0: it is gone.
+pid_t parent_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // After the name, which may contain anything: the state, and the parent.
+  const std::size_t name = text.rfind(") ");
+  if (name == text.npos) return 0;
+  std::istringstream rest(text.substr(name + 2));
+  std::string state;
+  pid_t parent = 0;
+  rest >> state >> parent;
+  return parent;
+}
+
+}  // namespace
+
+std::vector<pid_t> processes_of_user() {
+  std::vector<pid_t> found;
+  for (const pid_t process : all_processes()) {
+    if (is_ours(process) && uses_cuda(process)) found.push_back(process);
+  }
+  if (!found.empty()) return found;
+  throw Error("no process of this user uses CUDA", "attach later, or start it with gpuprof",
+              ExitCode::application_not_found);
+}
+
+std::vector<pid_t> processes_of_tree(pid_t root) {
+  std::map<pid_t, std::vector<pid_t>> children;
+  for (const pid_t process : all_processes()) children[parent_of(process)].push_back(process);
+  std::vector<pid_t> tree{root}, found;
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    if (uses_cuda(tree[i])) found.push_back(tree[i]);
+    // A process that was given the number of another meanwhile may be in it twice.
+    const std::vector<pid_t> its = std::exchange(children[tree[i]], {});
+    tree.insert(tree.end(), its.begin(), its.end());
+  }
+  std::ranges::sort(found);
+  if (!found.empty()) return found;
+  throw Error("neither process " + std::to_string(root) + " nor a descendant uses CUDA",
+              "attach later, or start it with gpuprof", ExitCode::application_not_found);
+}
+
+pid_t find_process(const std::string& name) {
+  std::vector<pid_t> fitting, others;
+  for (const pid_t process : all_processes()) {
+    if (!is_ours(process) || !is_called(command_of(process), name)) continue;
+    (uses_cuda(process) ? fitting : others).push_back(process);
   }
   if (fitting.size() == 1) return fitting[0];
   if (fitting.empty()) {
@@ -58,7 +116,6 @@ pid_t find_process(const std::string& name) {
                                      " has that name and does not use CUDA (yet)",
                 ExitCode::application_not_found);
   }
-  std::sort(fitting.begin(), fitting.end());
   std::string listed;
   for (std::size_t i = 0; i < fitting.size() && i < most_named; ++i) {
     listed += (i > 0 ? ", " : "") + std::to_string(fitting[i]);
@@ -68,7 +125,8 @@ pid_t find_process(const std::string& name) {
   }
   throw Error(std::to_string(fitting.size()) + " processes named " + printable(name) +
                   " use CUDA: " + listed,
-              "gpuprof attach PID records one of them", ExitCode::application_not_found);
+              "gpuprof attach PID records one of them, --all-of-user all that use CUDA",
+              ExitCode::application_not_found);
 }
 
 }  // namespace gpuprof::attach

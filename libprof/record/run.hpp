@@ -66,6 +66,7 @@ class Run {
   // Waits for the target's first process that uses CUDA. False: the target has ended.
   bool wait_for_a_process();
   std::size_t processes_connected() const { return listener_.seen(); }
+  std::vector<std::int64_t> active_processes() { return listener_.active_processes(); }
   // A process has connected, and all have gone.
   bool is_over() const { return listener_.seen() > 0 && listener_.active() == 0; }
   // Call after the target has ended: waits for the run's processes that outlive it, since they

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import os
 import pathlib
+import re
 import signal
 import struct
 import subprocess
@@ -158,6 +159,66 @@ class Attach(AttachTest):
             cwd=self.folder, timeout=60)  # fmt: skip
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertRegex(ran.stderr, r"GPU activities: .*\bbeside\n")
+
+
+class Several(AttachTest):
+    def test_a_tree(self):
+        """A program and two children, one of which cannot be attached to."""
+        steady = f"{self.program('steady')} 100 1 >>log"
+        script = f"{steady} & env -u FAKE_CUDA_EVENT_THREAD {steady} & exec {self.program('obeys')}"
+        target = self.start_ready(["sh", "-c", script], FAKE_CUDA_EVENT_THREAD=1)
+        self.wait_for(lambda: (self.folder / "log").read_text().count("launching") == 2)
+        attached = subprocess.Popen(
+            self.attach_command(target, "--tree"), env=self.environment({}), text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True)  # fmt: skip
+        self.addCleanup(self.end, attached)
+        said = ""
+        for line in attached.stderr:
+            said += line
+            if "begun_late" in line:
+                break
+        self.assertEqual(len(re.findall(r"attached to process \d+: ", said)), 2, said)
+        self.assertRegex(said, r"process \d+ .*no safe place.*, so it is not recorded\n")
+        self.tell(target, "launch 20")
+        self.detach(attached)
+        database = self.database()
+        kernels = dict(database.rows("SELECT name, count(*) FROM kernels GROUP BY name"))
+        self.assertEqual(kernels.pop("counted"), 20)
+        self.assertEqual(list(kernels), ["steady"])
+        self.assertEqual(database.one("SELECT count(*) FROM PROCESS"), 2)
+        self.assertEqual(database.rows("SELECT * FROM losses"), [])
+        self.tell(target, "launch 1")
+
+    def test_all_of_the_user(self):
+        """In a world without other users' tests."""
+        alone = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child",
+                 "--mount-proc"]  # fmt: skip
+        if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("user namespaces are not allowed")
+        command = self.attach_command("--all-of-user", "--for", "200ms")
+        script = f"""
+            for i in 1 2; do {self.program("steady")} 100 1 >>log & done
+            until [ "$(cat log | wc -l)" = 2 ]; do sleep 0.02; done
+            {" ".join(command)}"""
+        ran = subprocess.run(
+            [*alone, "sh", "-c", script], env=self.environment({"FAKE_CUDA_EVENT_THREAD": 1}),
+            cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+            check=False)  # fmt: skip
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(ran.stderr.count("attached to process "), 2, ran.stderr)
+        database = self.database()
+        self.assertEqual(database.one("SELECT count(DISTINCT process_id) FROM kernels"), 2)
+
+    def test_none(self):
+        ran = self.attach_command(self.python("print('ready', flush=True); input()"), "--tree")
+        ran = subprocess.run(ran, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(ran.returncode, CANNOT)
+        self.assertIn("nor a descendant uses CUDA", ran.stderr)
+        for words in (["--all-of-user", "7"], ["--all-of-user", "--tree"], ["--tree"]):
+            ran = subprocess.run([GPUPROF, "attach", *words], capture_output=True, timeout=60,
+                                 check=False)  # fmt: skip
+            self.assertEqual(ran.returncode, 5)
 
 
 class Refusals(AttachTest):

@@ -17,7 +17,9 @@ void HostSamples::begin(const Options& options, launch::Listener::Options& liste
       .interval = std::chrono::nanoseconds(std::chrono::seconds(1)) / rate,
       .push = [&run](wire::Frame frame) { run->push(std::move(frame)); },
       .say = [&log](pid_t process, const std::string& text) { log.say_of(process, text); }});
-  listening.connected = [sampler = sampler_](std::uint32_t stream, std::int64_t process) {
+  listening.connected = [sampler = sampler_, others = std::move(listening.connected)](
+                            std::uint32_t stream, std::int64_t process) {
+    if (others) others(stream, process);
     sampler->add(stream, static_cast<pid_t>(process));
   };
 }
