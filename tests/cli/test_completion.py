@@ -136,7 +136,7 @@ class Shell:
                        "gpuprof -i some.sqlite --print-gpu-trace ")  # fmt: skip
 
     def test_options_that_do_nothing_are_not_there(self):
-        for typed in ("gpuprof --annotate", "gpuprof --cpu-profiling-freq", "gpuprof --aggr"):
+        for typed in ("gpuprof --annotate", "gpuprof --cpu-thread-tr", "gpuprof --aggr"):
             self.completes(typed, typed)
 
     def test_choices(self):
