@@ -101,6 +101,28 @@ std::string StalledOperations::describe(store::Database& database, const Operati
   return text;
 }
 
+// CUPTI hands kernels out by the buffer, so of those that ended before the one that hangs some may
+// not be known to. Of a process's operations, from one on: the first collective, at `latest` or
+// earlier, that another process has not entered, or with another count. Null: there is none.
+const StalledOperations::Operation* StalledOperations::first_apart(std::int64_t communicator,
+                                                                   std::int64_t process,
+                                                                   const Operation& from,
+                                                                   std::int64_t latest) const {
+  const Operations& operations = operations_.at({communicator, process});
+  for (auto each = operations.begin(); each != operations.end(); ++each) {
+    if (each->time < from.time || each->function == "Send" || each->function == "Recv") continue;
+    if (each->time > latest) break;
+    for (auto other = operations_.lower_bound({communicator, INT64_MIN});
+         other != operations_.end() && other->first.first == communicator; ++other) {
+      const auto same = std::ranges::find_if(other->second, [&](const Operation& its) {
+        return its.function == each->function && its.sequence == each->sequence;
+      });
+      if (same == other->second.end() || same->count != each->count) return &*each;
+    }
+  }
+  return nullptr;
+}
+
 std::vector<std::string> StalledOperations::read(store::Database& database, const FileTime& time,
                                                  FinishedWork& finished, std::int64_t after) {
   if (!has_columns(database, "NCCL_OPERATION",
@@ -110,7 +132,10 @@ std::vector<std::string> StalledOperations::read(store::Database& database, cons
   }
   read_operations(database);
   // By communicator: the first that some rank waits in. Those of a process end in order.
-  std::map<std::int64_t, const Operation*> stalled;
+  std::map<std::int64_t, const Operation*> stalled, apart;
+  const auto take = [](const Operation*& known, const Operation* first) {
+    if (first && (!known || first->time < known->time)) known = first;
+  };
   for (const auto& [key, operations] : operations_) {
     const Operation* first = nullptr;
     for (auto each = operations.rbegin(); each != operations.rend(); ++each) {
@@ -119,11 +144,14 @@ std::vector<std::string> StalledOperations::read(store::Database& database, cons
       first = &*each;
     }
     if (!first || saturating_subtract(time.now, first->time) < after) continue;
-    const Operation*& known = stalled[key.first];
-    if (!known || first->time < known->time) known = first;
+    take(stalled[key.first], first);
+    take(apart[key.first],
+         first_apart(key.first, key.second, *first, saturating_subtract(time.now, after)));
   }
   std::vector<const Operation*> in_order;
-  for (const auto& [communicator, first] : stalled) in_order.push_back(first);
+  for (const auto& [communicator, first] : stalled) {
+    in_order.push_back(apart[communicator] ? apart[communicator] : first);
+  }
   std::ranges::sort(in_order, {}, [](const Operation* each) { return each->time; });
   std::vector<std::string> texts;
   for (const Operation* first : in_order) {

@@ -20,7 +20,8 @@ namespace gpuprof::report {
 class StalledOperations {
  public:
   // A sentence or more for each communicator with an operation that was launched `after` ns ago or
-  // earlier and has not ended. Empty for files without NCCL.
+  // earlier and has not ended: of those the first that not all ranks have entered alike, or the
+  // first. Empty for files without NCCL.
   std::vector<std::string> read(store::Database& database, const FileTime& time,
                                 FinishedWork& finished, std::int64_t after);
 
@@ -33,6 +34,8 @@ class StalledOperations {
   using Operations = std::deque<Operation>;  // the newest
 
   void read_operations(store::Database& database);
+  const Operation* first_apart(std::int64_t communicator, std::int64_t process,
+                               const Operation& from, std::int64_t latest) const;
   std::string describe(store::Database& database, const Operation& first, std::int64_t now) const;
   std::string describe_rank(store::Database& database, const Operations& operations,
                             const Operation& first, std::string& entered) const;

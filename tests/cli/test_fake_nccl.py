@@ -9,10 +9,12 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import tarfile
 import time
 import unittest
 
 from builds import asan, load_tests  # noqa: F401
+from command_line import SOURCE
 from fake_run import GPUPROF, PATIENCE, FakeTest
 
 OPERATIONS = """
@@ -193,6 +195,31 @@ class Nccl(FakeTest):
         )
         for text in self.hang("operations"):
             self.assertRegex(text, words)
+
+    def test_a_rank_that_leaves_one_out(self):
+        """Of two GPUs. That the operation before it has ended is not known either."""
+        with tarfile.open(SOURCE / "tests/captures/ranks/nccl.tar.xz") as packed:
+            packed.extractall(self.folder, filter="data")
+        subprocess.run([GPUPROF, "replay", "-q", "-o", self.output, self.folder / "nccl.gpcap"],
+                       check=True)  # fmt: skip
+        with contextlib.closing(sqlite3.connect(self.output)) as database, database:
+            last = """SELECT o._id_ FROM NCCL_OPERATION AS o JOIN StringTable AS s ON s._id_ = o.function
+                      WHERE value = 'AllReduce' AND sequence {} AND communicator = -5955119017809957483"""
+            database.execute("DELETE FROM NCCL_OPERATION WHERE graphNode IS NOT NULL")
+            database.execute(
+                f"""UPDATE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL SET start = 0, end = 0 WHERE correlationId IN
+                    (SELECT correlationId FROM NCCL_OPERATION WHERE _id_ IN ({last.format("IN (11, 12)")}))"""
+            )
+            left_out = last.format("= 12") + " AND rank = 1"
+            database.execute(f"DELETE FROM NCCL_OPERATION WHERE _id_ = ({left_out})")
+        shown = subprocess.run([GPUPROF, "info", "--json", "--hang-after", "1ms", self.output],
+                               capture_output=True, check=True).stdout  # fmt: skip
+        self.assertRegex(
+            " ".join(json.loads(shown)["stalled"]),
+            r"AllReduce 12 of communicator ad5b2ace0c43ad95, 2 ranks, has not ended for \d+ s\. "
+            r"Entered by rank 0 \(process 698, has ended\)\. "
+            r"Rank 1 \(process 699, has ended\) has not: its last is AllReduce 11\.",
+        )
 
     def test_launches_that_do_not_end(self):
         """What was launched into a capture is none."""
