@@ -14,6 +14,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 
@@ -22,6 +23,7 @@ sys.path.insert(0, os.path.join(os.environ.get("GPUPROF_BUILD", ""), "share", "g
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 
 import gpuprof_cuda  # noqa: E402
+from test_report import data_of  # noqa: E402
 
 from scripts import load_script  # noqa: E402
 
@@ -399,6 +401,60 @@ class Account(unittest.TestCase):
         database.commit()
         database.close()
         self.assertEqual(set(self.check_moments(profile, moments)), {waits, "a.py:10 f"})
+
+    def test_communication_is_what_nccl_reported(self):
+        """Of two GPUs: not what is called so. Names count in files without such reports."""
+        profile, page = self.folder / "reported.sqlite", self.folder / "reported.html"
+        with tarfile.open(SOURCE / "tests/captures/ranks/nccl.tar.xz") as packed:
+            packed.extractall(self.folder, filter="data")
+        subprocess.run(
+            [GPUPROF, "replay", "-q", "-o", profile, self.folder / "nccl.gpcap"], check=True
+        )
+
+        def change(*statements):
+            with contextlib.closing(sqlite3.connect(profile)) as database, database:
+                for statement in statements:
+                    database.execute(statement)
+            subprocess.run([GPUPROF, "finish", "-q", profile], check=True)
+
+        def found():
+            """What communicated, in ns by GPU, in the account, and the colors of kernels. In the statistics
+            of a window names decide, which is the same where a name has only kernels of one kind."""
+            subprocess.run([GPUPROF, "report", profile, "--html", page, "-f", "-q"], check=True)
+            data = data_of(page.read_text(encoding="utf-8"))
+            exposed = [device["exposed"] for device in data["statistics"]["devices"]]
+            times = [
+                sum(row["duration"] for row in gpu["rows"] if row["class"] == "communication")
+                for gpu in data["account"]["gpus"]
+            ]
+            # Some of it GPU 0 also copied.
+            return times, exposed, {name: color for _, name, color in data["names"].values()}
+
+        before, exposed, _ = found()
+        self.assertGreater(min(before), 0)
+        self.assertEqual([a - b for a, b in zip(before, exposed)], [9568, 0])
+        one = "SELECT min(_id_) FROM StringTable WHERE short = 'splitKreduce_kernel'"
+        for where, name in (("short GLOB 'nccl*'", "k"), (f"_id_ = ({one})", "ncclLooksLike")):
+            change(f"UPDATE StringTable SET value = '{name}', demangled = '{name}', short = '{name}',"
+                   f" display = NULL WHERE {where}")  # fmt: skip
+        *after, colors = found()
+        self.assertEqual(after, [before, exposed])
+        self.assertEqual(colors["k"], "communication")
+        self.assertRegex(colors["ncclLooksLike"], "^kernel-")
+        # An operation whose kernel is not known: in its process names count as well.
+        change("UPDATE NCCL_OPERATION SET correlationId = NULL WHERE _id_ = (SELECT min(_id_)"
+               " FROM NCCL_OPERATION WHERE graphNode IS NULL)")  # fmt: skip
+        partly, _, colors = found()
+        self.assertEqual([a == b for a, b in zip(partly, before)], [True, False])
+        self.assertEqual(colors["ncclLooksLike"], "communication")
+        change("DROP VIEW collectives", "DROP TABLE NCCL_OPERATION", "DROP TABLE NCCL_NODE",
+               "DROP TABLE NCCL_KERNEL")  # fmt: skip
+        named, exposed, colors = found()
+        self.assertEqual(named, exposed)
+        self.assertLess(max(named), min(before))
+        self.assertGreater(min(named), 0)
+        self.assertRegex(colors["k"], "^kernel-")
+        self.assertEqual(colors["ncclLooksLike"], "communication")
 
     def test_files_of_nvprof(self):
         """They have no short names, no processes and no names of functions."""

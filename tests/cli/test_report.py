@@ -4,7 +4,6 @@
 
 import base64
 import collections
-import contextlib
 import itertools
 import json
 import os
@@ -15,7 +14,6 @@ import shutil
 import sqlite3
 import struct
 import subprocess
-import tarfile
 import tempfile
 import unittest
 import zlib
@@ -404,59 +402,6 @@ class Report(unittest.TestCase):
         stored = database.execute("SELECT exposedCommunication FROM DEVICE_TIME").fetchall()
         self.assertEqual(stored, [(expected,)])
         database.close()
-
-    def test_communication_is_what_nccl_reported(self):
-        """Of two GPUs: not what is called so. Names count in files without such reports."""
-        profile = self.folder / "reported.sqlite"
-        with tarfile.open(SOURCE / "tests/captures/ranks/nccl.tar.xz") as packed:
-            packed.extractall(self.folder, filter="data")
-        subprocess.run(
-            [GPUPROF, "replay", "-q", "-o", profile, self.folder / "nccl.gpcap"], check=True
-        )
-
-        def change(*statements):
-            with contextlib.closing(sqlite3.connect(profile)) as database, database:
-                for statement in statements:
-                    database.execute(statement)
-            subprocess.run([GPUPROF, "finish", "-q", profile], check=True)
-
-        def found():
-            """What communicated, in ns by GPU, in the account, and the colors of kernels. In the statistics
-            of a window names decide, which is the same where a name has only kernels of one kind."""
-            data = data_of(self.page(profile, "reported")[0])
-            exposed = [device["exposed"] for device in data["statistics"]["devices"]]
-            times = [
-                sum(row["duration"] for row in gpu["rows"] if row["class"] == "communication")
-                for gpu in data["account"]["gpus"]
-            ]
-            # Some of it GPU 0 also copied.
-            return times, exposed, {name: color for _, name, color in data["names"].values()}
-
-        before, exposed, _ = found()
-        self.assertGreater(min(before), 0)
-        self.assertEqual([a - b for a, b in zip(before, exposed)], [9568, 0])
-        one = "SELECT min(_id_) FROM StringTable WHERE short = 'splitKreduce_kernel'"
-        for where, name in (("short GLOB 'nccl*'", "k"), (f"_id_ = ({one})", "ncclLooksLike")):
-            change(f"UPDATE StringTable SET value = '{name}', demangled = '{name}', short = '{name}',"
-                   f" display = NULL WHERE {where}")  # fmt: skip
-        *after, colors = found()
-        self.assertEqual(after, [before, exposed])
-        self.assertEqual(colors["k"], "communication")
-        self.assertRegex(colors["ncclLooksLike"], "^kernel-")
-        # An operation whose kernel is not known: in its process names count as well.
-        change("UPDATE NCCL_OPERATION SET correlationId = NULL WHERE _id_ = (SELECT min(_id_)"
-               " FROM NCCL_OPERATION WHERE graphNode IS NULL)")  # fmt: skip
-        partly, _, colors = found()
-        self.assertEqual([a == b for a, b in zip(partly, before)], [True, False])
-        self.assertEqual(colors["ncclLooksLike"], "communication")
-        change("DROP VIEW collectives", "DROP TABLE NCCL_OPERATION", "DROP TABLE NCCL_NODE",
-               "DROP TABLE NCCL_KERNEL")  # fmt: skip
-        named, exposed, colors = found()
-        self.assertEqual(named, exposed)
-        self.assertLess(max(named), min(before))
-        self.assertGreater(min(named), 0)
-        self.assertRegex(colors["k"], "^kernel-")
-        self.assertEqual(colors["ncclLooksLike"], "communication")
 
     def test_a_part_of_the_run(self):
         profile, html = self.profiles["torch_step"], self.folder / "part.html"
