@@ -131,7 +131,11 @@ void Incidents::Durations::add(std::int64_t duration) {
 bool Incidents::is_step(const std::string& name) {
   if (!std::exchange(knows_step_, true)) {
     const auto given = database_.text("SELECT value FROM main.RUN WHERE key = 'step'");
-    if (given) step_ = std::make_unique<Pattern>(*given);
+    try {
+      if (given) step_ = std::make_unique<Pattern>(*given);
+    } catch (const Error&) {
+      // Not from our launcher: such a run would not have started.
+    }
   }
   return step_ ? step_->found_in(name) : schema::names_a_step(name);
 }

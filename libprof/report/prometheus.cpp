@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/read/tables.hpp"
@@ -295,7 +296,11 @@ void Prometheus::add_sets() {
 bool Prometheus::is_step(const std::string& name) {
   if (!std::exchange(knows_step_, true)) {
     const auto given = database_->text("SELECT value FROM main.RUN WHERE key = 'step'");
-    if (given) step_ = std::make_unique<Pattern>(*given);
+    try {
+      if (given) step_ = std::make_unique<Pattern>(*given);
+    } catch (const Error&) {
+      // Not from our launcher: such a run would not have started.
+    }
   }
   return step_ ? step_->found_in(name) : schema::names_a_step(name);
 }
