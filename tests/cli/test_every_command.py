@@ -42,7 +42,7 @@ WRITES = {
                  ["%profile", "--packet"]],
 }  # fmt: skip
 # Tests of their own start these with ASan.
-ELSEWHERE = {"attach", "status", "start", "stop", "flush", "snapshot", "sample", "listen", "import", "view", "top", "doctor", "bisect", "cluster",
+ELSEWHERE = {"attach", "status", "start", "stop", "flush", "snapshot", "sample", "listen", "import", "view", "serve", "top", "doctor", "bisect", "cluster",
              "merge"}  # fmt: skip
 
 

@@ -1,5 +1,4 @@
 """gpuprof serve: its numbers are those of SQL over the same window, for those who may ask."""
-# ctest-labels: plain
 
 import json
 import os
@@ -13,7 +12,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from builds import load_tests  # noqa: F401
+from builds import asan, load_tests  # noqa: F401
 from fake_run import FakeTest
 
 GPUPROF = os.environ.get("GPUPROF", "")
@@ -157,6 +156,7 @@ class Numbers(unittest.TestCase):
             found.get("gpuprof_losses_total", {}), {(name,): value for name, value in losses}
         )
 
+    @asan
     def test_who_may_ask(self):
         with Served(self.file) as served:
             base = served.address.removesuffix("metrics")
