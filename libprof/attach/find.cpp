@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -18,6 +16,7 @@
 #include "libprof/attach/process.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
+#include "libprof/base/process_stat.hpp"
 #include "libprof/base/text.hpp"
 
 namespace gpuprof::attach {
@@ -62,16 +61,8 @@ bool is_ours(pid_t process) {
 
 // 0: it is gone.
 pid_t parent_of(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  // After the name, which may contain anything: the state, and the parent.
-  const std::size_t name = text.rfind(") ");
-  if (name == text.npos) return 0;
-  std::istringstream rest(text.substr(name + 2));
-  std::string state;
-  pid_t parent = 0;
-  rest >> state >> parent;
-  return parent;
+  const std::vector<std::string> fields = process_stat(process);
+  return fields.size() > 1 ? parse<pid_t>(fields[1]).value_or(0) : 0;
 }
 
 }  // namespace

@@ -3,24 +3,16 @@
 #include <sys/wait.h>
 
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 #include <vector>
 
+#include "libprof/base/process_stat.hpp"
 #include "libprof/base/text.hpp"
 
 namespace gpuprof::launch {
 
 std::optional<int> status_of_ending(pid_t process) {
   if (process <= 0) return std::nullopt;
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  // The second field is a name, which may contain anything.
-  const std::size_t name = text.rfind(") ");
-  if (name == text.npos) return std::nullopt;
-  std::istringstream rest(text.substr(name + 2));
-  const std::vector<std::string> fields{std::istream_iterator<std::string>(rest), {}};
+  const std::vector<std::string> fields = process_stat(process);
   constexpr std::size_t state = 0, flags = 6, exit_code = 49;  // of proc(5), from the third on
   if (fields.size() <= exit_code) return std::nullopt;
   constexpr unsigned long exiting = 4;  // PF_EXITING

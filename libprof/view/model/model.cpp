@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "libprof/base/error.hpp"
 #include "libprof/read/palette.hpp"
@@ -157,6 +158,7 @@ Model read_model(store::Database& database, const std::function<void(std::string
         TrackKind::synchronization, TrackKind::overhead, TrackKind::range}) {
     if (kind == TrackKind::counter) {
       read_counters(reading);
+      if (!stored) made.push_back(std::make_unique<MadeTracks>(std::exchange(model.tracks, {})));
     } else if (stored) {
       add_stored_tracks(reading, kind, *stored);
     } else {

@@ -136,6 +136,9 @@ void make_all_rows(std::vector<RowsJob>& jobs);
 
 // Tracks of one kind. Other threads make their rows while the next records are read.
 struct MadeTracks {
+  MadeTracks() = default;
+  explicit MadeTracks(std::vector<Track> complete) : tracks(std::move(complete)) {}
+
   Collected records;
   std::vector<Track> tracks;
   std::future<void> rows;  // the last member: it is waited for before the others are destroyed

@@ -141,7 +141,7 @@ void tell_of_tracks_left_out(Model& model, TrackKind kind, std::int64_t records)
 
 void take_tracks(AllMadeTracks& made, Model& model) {
   for (const auto& each : made) {
-    each->rows.get();
+    if (each->rows.valid()) each->rows.get();
     std::ranges::move(each->tracks, std::back_inserter(model.tracks));
   }
   made.clear();
