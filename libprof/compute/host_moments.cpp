@@ -111,21 +111,25 @@ void HostMoments::find(std::int64_t process, const Family& family,
                        const std::function<void()>& check) {
   const ThreadKey* const most = busiest(process, family);
   if (!most) return;
-  auto& [turns, ignored] = turns_[process];
+  std::vector<Turns::Turn>& turns = turns_[process].turns;
   for (std::size_t i = turns.size(); i-- > 1;) {
     if (turns[i - 1].launch != INT64_MAX) continue;
     turns[i - 1].launch = turns[i].launch;
     turns[i - 1].thread = turns[i].thread;
   }
   std::vector<Moment>& moments = moments_[process];
-  for (const auto& [thread, its] : family) {
+  for (const auto& each : family) {
+    const ThreadKey& thread = each.first;
     if (thread.first != process) continue;
-    each_moment(its, [&](std::int64_t time, const Seen& seen) {
+    each_moment(each.second, [&](std::int64_t time, const Seen& seen) {
       check();
+      const ThreadKey* who = most;
       const Turns::Turn* const turn = turns_[process].at(time);
-      const auto next =
-          turn && turn->launch != INT64_MAX ? family.find({process, turn->thread}) : family.end();
-      if (thread == (next == family.end() ? *most : next->first)) {
+      if (turn && turn->launch != INT64_MAX) {
+        const auto next = family.find({process, turn->thread});
+        if (next != family.end()) who = &next->first;
+      }
+      if (thread == *who) {
         moments.push_back({time, cause_of(family, thread, seen, time, moments.size())});
       }
       return moments.size() < most_moments;
