@@ -42,6 +42,10 @@ json account_json(const findings::Findings& all) {
     judged.gpus.push_back({.id = device.id, .name = device.name, .rows = device.rows});
   }
   json answer = account_answer(judged);
+  // Where kernels were measured, idle time says nothing, and neither does that of the sentence.
+  if (!all.devices.empty() && all.devices.front().measured) {
+    answer["verdict"] = findings::verdict(all.devices.front());
+  }
   answer["judged"] = findings::judged_words(all) + ".";
   return answer;
 }
