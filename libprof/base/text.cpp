@@ -46,6 +46,12 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+std::string_view beginning_of(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && continues_character(text[most])) --most;
+  return text.substr(0, most);
+}
+
 std::size_t characters(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, std::not_fn(continues_character)));
 }

@@ -75,6 +75,9 @@ constexpr bool continues_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }
 
+// At most `most` bytes, and no part of a UTF-8 character at the end.
+std::string_view beginning_of(std::string_view text, std::size_t most);
+
 // The number of UTF-8 characters.
 std::size_t characters(std::string_view text);
 

@@ -20,9 +20,7 @@ std::string without_suffixes(std::string_view name) {
 }  // namespace
 
 CallTimes::CallTimes(store::Database& database) {
-  for (const char* column : {"domain", "cbid", "name"}) {
-    if (!database.has_column("API_NAME", column)) return;
-  }
+  if (!database.has_columns("API_NAME", {"domain", "cbid", "name"})) return;
   store::Statement names = database.prepare("SELECT domain, cbid, name FROM main.API_NAME");
   while (names.step()) {
     const auto domain = std::ranges::find(domain_names, names.text(0));

@@ -63,9 +63,8 @@ bool is_native_library(std::string_view file) {
 
 void read_native_lines(store::Database& database,
                        const std::function<void(const FrameKey&, CodeLine)>& take) {
-  for (const char* column : {"processId", "frame", "file", "line", "function"}) {
-    if (!database.has_column("NATIVE_LINE", column)) return;
-  }
+  if (!database.has_columns("NATIVE_LINE", {"processId", "frame", "file", "line", "function"}))
+    return;
   auto row =
       database.prepare("SELECT processId, frame, file, line, function FROM main.NATIVE_LINE");
   while (row.step()) {
@@ -187,9 +186,8 @@ struct GraphNodes {
 };
 
 bool read_nodes(store::Database& database, GraphNodes& nodes, const std::function<void()>& check) {
-  for (const char* column : {"processId", "node", "source", "correlationId"}) {
-    if (!database.has_column("GRAPH_NODE", column)) return false;
-  }
+  if (!database.has_columns("GRAPH_NODE", {"processId", "node", "source", "correlationId"}))
+    return false;
   auto row = database.prepare("SELECT processId, node, source, correlationId FROM main.GRAPH_NODE");
   while (row.step()) {
     check();

@@ -1,7 +1,6 @@
 #include "libprof/compute/communication.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <string>
 
 #include "libprof/compute/fill.hpp"
@@ -10,16 +9,6 @@
 #include "schema/traits.hpp"
 
 namespace gpuprof::compute {
-namespace {
-
-bool has_columns(store::Database& database, const char* table,
-                 std::initializer_list<const char*> columns) {
-  return std::ranges::all_of(
-      columns, [&](const char* column) { return database.has_column(table, column); });
-}
-
-}  // namespace
-
 std::unordered_set<std::int64_t> read_communication(store::Database& database) {
   std::unordered_set<std::int64_t> ids;
   if (!database.has_column("StringTable", "value")) return ids;
@@ -42,8 +31,8 @@ Communication::Communication(store::Database& database) : names_(read_communicat
 }
 
 void Communication::read_operations(store::Database& database) {
-  if (!has_columns(database, "NCCL_OPERATION",
-                   {"processId", "correlationId", "graphNode", "algorithm"})) {
+  if (!database.has_columns("NCCL_OPERATION",
+                            {"processId", "correlationId", "graphNode", "algorithm"})) {
     return;
   }
   std::unordered_set<std::int64_t> some_unknown;
@@ -65,7 +54,7 @@ void Communication::read_operations(store::Database& database) {
     }
   }
   std::erase_if(all_known_, [&](std::int64_t process) { return some_unknown.contains(process); });
-  if (!has_columns(database, "NCCL_NODE", {"processId", "node"})) return;
+  if (!database.has_columns("NCCL_NODE", {"processId", "node"})) return;
   auto nodes = database.prepare("SELECT processId, node FROM main.NCCL_NODE");
   while (nodes.step()) nodes_.insert({nodes.integer(0), nodes.integer(1)});
 }

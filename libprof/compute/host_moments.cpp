@@ -19,10 +19,9 @@ constexpr std::int64_t latest = 20'000'000;
 
 void HostMoments::read(store::Snapshot& snapshot, const std::function<void()>& check) {
   store::Database& database = snapshot.database();
-  for (const char* column : {"processId", "ofProcess", "threadId", "time", "stop", "samples",
-                             "state", "stack", "holder"}) {
-    if (!database.has_column("HOST_SAMPLE", column)) return;
-  }
+  if (!database.has_columns("HOST_SAMPLE", {"processId", "ofProcess", "threadId", "time", "stop",
+                                            "samples", "state", "stack", "holder"}))
+    return;
   const CodeLines users(snapshot, LineOf::users_code, check);
   const CodeLines innermost(snapshot, LineOf::any_code, check);
   lines_.assign(users.lines().begin(), users.lines().end());
@@ -111,7 +110,8 @@ void HostMoments::find(std::int64_t process, const Family& family,
                        const std::function<void()>& check) {
   const ThreadKey* const most = busiest(process, family);
   if (!most) return;
-  std::vector<Turns::Turn>& turns = turns_[process].turns;
+  Turns& its_turns = turns_[process];
+  std::vector<Turns::Turn>& turns = its_turns.turns;
   for (std::size_t i = turns.size(); i-- > 1;) {
     if (turns[i - 1].launch != INT64_MAX) continue;
     turns[i - 1].launch = turns[i].launch;
@@ -124,7 +124,7 @@ void HostMoments::find(std::int64_t process, const Family& family,
     each_moment(each.second, [&](std::int64_t time, const Seen& seen) {
       check();
       const ThreadKey* who = most;
-      const Turns::Turn* const turn = turns_[process].at(time);
+      const Turns::Turn* const turn = its_turns.at(time);
       if (turn && turn->launch != INT64_MAX) {
         const auto next = family.find({process, turn->thread});
         if (next != family.end()) who = &next->first;

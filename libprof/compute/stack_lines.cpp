@@ -32,12 +32,9 @@ void StackLines::read(store::Snapshot& snapshot, const std::function<void()>& ch
 }
 
 void StackLines::read_operations(store::Database& database) {
-  for (const char* column : {"processId", "graphNode", "function", "bytes"}) {
-    if (!database.has_column("NCCL_OPERATION", column)) return;
-  }
-  for (const char* column : {"processId", "node", "source"}) {
-    if (!database.has_column("NCCL_NODE", column)) return;
-  }
+  if (!database.has_columns("NCCL_OPERATION", {"processId", "graphNode", "function", "bytes"}))
+    return;
+  if (!database.has_columns("NCCL_NODE", {"processId", "node", "source"})) return;
   std::map<NodeStacks::Key, std::string> by_source;
   auto operation = database.prepare(
       "SELECT o.processId, o.graphNode, f.value || coalesce(' of ' || o.bytes || ' bytes', '') "

@@ -5,17 +5,13 @@
 #include <cstdio>
 #include <string_view>
 
-#include "libprof/base/error.hpp"
 #include "libprof/compute/fill.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "schema/derived.hpp"
-#include "schema/step_names.hpp"
 
 namespace gpuprof::compute {
 namespace {
 
-// After this many names on which it gave up, a file's expression is no longer used.
-constexpr std::uint64_t most_given_up = 100;
 constexpr std::size_t most_windows = 10'000;
 
 // Its StringTable id.
@@ -32,17 +28,8 @@ std::int64_t id_of(const std::string& text, store::Database& database) {
 
 }  // namespace
 
-Steps::Steps(store::Database& database) {
-  if (const auto told = database.text("SELECT value FROM main.RUN WHERE key = 'step'")) {
-    try {
-      pattern_ = std::make_unique<Pattern>(*told);
-    } catch (const Error&) {
-      // Not from our launcher: such a run would not have started.
-    }
-  }
-  for (const char* column : {"domain", "cbid", "name"}) {
-    if (!database.has_column("API_NAME", column)) return;
-  }
+Steps::Steps(store::Database& database) : step_names_(database) {
+  if (!database.has_columns("API_NAME", {"domain", "cbid", "name"})) return;
   store::Statement names = database.prepare(
       "SELECT domain = 'runtime', cbid, instr(name, 'Start') > 0 FROM main.API_NAME "
       "WHERE domain IN ('runtime', 'driver') AND (name LIKE 'cu%ProfilerStart%' OR "
@@ -50,11 +37,6 @@ Steps::Steps(store::Database& database) {
   while (names.step()) {
     starts_[names.integer(0) != 0].try_emplace(names.integer(1), names.integer(2) != 0);
   }
-}
-
-bool Steps::is_step(const std::string& name) const {
-  if (!pattern_) return schema::names_a_step(name);
-  return pattern_->gave_up() < most_given_up && pattern_->found_in(name);
 }
 
 void Steps::read_ranges(store::Snapshot& snapshot, const std::function<void()>& check) {
@@ -75,7 +57,7 @@ void Steps::read_ranges(store::Snapshot& snapshot, const std::function<void()>& 
       if (is_new) {
         text.reset();
         text.bind(1, std::int64_t{name[row]});
-        match->second = text.step() && is_step(std::string(text.text(0)));
+        match->second = text.step() && step_names_.has(std::string(text.text(0)));
       }
       if (!match->second) continue;
       steps_.push_back({.range = id[row],

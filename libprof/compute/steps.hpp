@@ -4,17 +4,16 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "libprof/base/pattern.hpp"
 #include "libprof/compute/gpu_work.hpp"
 #include "libprof/compute/intervals/busy.hpp"
 #include "libprof/compute/launch_period.hpp"
+#include "libprof/compute/step_names.hpp"
 #include "libprof/read/columns/chunk.hpp"
 #include "libprof/store/scan.hpp"
 #include "libprof/store/sqlite.hpp"
@@ -72,11 +71,10 @@ class Steps {
     std::map<std::int64_t, intervals::Busy> busy = {};  // by device
   };
 
-  bool is_step(const std::string& name) const;
   void find_windows();
   void find_periods();
 
-  std::unique_ptr<Pattern> pattern_;  // null: usual names
+  const StepNames step_names_;
   std::vector<Step> steps_;
   std::unordered_map<std::int64_t, bool> starts_[2];  // by cbid, for driver and runtime
   // By correlation id, so in the order in which a process made them.

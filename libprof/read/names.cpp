@@ -221,9 +221,8 @@ void Names::read_given_names(store::Database& database) {
 }
 
 void Names::read_processes(store::Database& database) {
-  for (const char* column : {"processId", "number", "executable", "command_line"}) {
-    if (!database.has_column("PROCESS", column)) return;
-  }
+  if (!database.has_columns("PROCESS", {"processId", "number", "executable", "command_line"}))
+    return;
   const std::string used_cuda =
       database.has_column("PROCESS", "cupti_version") ? "cupti_version NOT NULL" : "0";
   auto rows =

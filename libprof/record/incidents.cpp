@@ -43,9 +43,7 @@ std::string in_words(double ns) {
 }
 
 std::string shown(std::string_view text, std::size_t longest = longest_name) {
-  if (text.size() <= longest) return printable(text);
-  while (longest > 0 && continues_character(text[longest])) --longest;
-  return printable(text.substr(0, longest)) + "…";
+  return printable(beginning_of(text, longest)) + (text.size() > longest ? "…" : "");
 }
 
 // cudaMalloc_v3020 -> cudaMalloc
@@ -129,15 +127,8 @@ void Incidents::Durations::add(std::int64_t duration) {
 }
 
 bool Incidents::is_step(const std::string& name) {
-  if (!std::exchange(knows_step_, true)) {
-    const auto given = database_.text("SELECT value FROM main.RUN WHERE key = 'step'");
-    try {
-      if (given) step_ = std::make_unique<Pattern>(*given);
-    } catch (const Error&) {
-      // Not from our launcher: such a run would not have started.
-    }
-  }
-  return step_ ? step_->found_in(name) : schema::names_a_step(name);
+  if (!step_names_) step_names_.emplace(database_);
+  return step_names_->has(name);
 }
 
 const Incidents::Name& Incidents::name_of(std::int64_t string) {
@@ -156,7 +147,7 @@ const Incidents::Name& Incidents::name_of(std::int64_t string) {
   }
   if (!name.triggers.empty()) {
     if (durations_.size() >= most_names) durations_.clear();
-    name.durations = &durations_[std::string(without_number(name.text))];
+    name.durations = &durations_[std::string(schema::without_number(name.text))];
   }
   return name;
 }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "libprof/base/pattern.hpp"
+#include "libprof/compute/step_names.hpp"
 #include "libprof/record/trigger.hpp"
 #include "libprof/store/sqlite.hpp"
 
@@ -97,8 +96,7 @@ class Incidents {
   std::map<std::string, Durations, std::less<>> durations_;      // by name without its number
   std::unordered_map<std::int64_t, Name> names_;                 // by StringTable id
   std::map<std::pair<std::int64_t, std::int64_t>, Range> open_;  // by process and id
-  std::unique_ptr<Pattern> step_;
-  bool knows_step_ = false;
+  std::optional<compute::StepNames> step_names_;
   // nullopt: none yet, or its end was reported.
   std::optional<Clock::time_point> last_work_;
   Clock::time_point stopped_{};  // the program called cudaProfilerStop

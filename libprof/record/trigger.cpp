@@ -13,7 +13,7 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds usual_idle_time = std::chrono::seconds(30);
 
-// "50ms"; without a unit there is none.
+// "50ms". A number without a unit is no time.
 std::optional<nanoseconds> time_of(std::string_view text) {
   for (const auto& [unit, ns] : {std::pair{"us", 1e3}, {"ms", 1e6}, {"min", 60e9}, {"s", 1e9}}) {
     if (!text.ends_with(unit)) continue;
@@ -80,12 +80,8 @@ std::optional<Trigger> Trigger::parsed(std::string_view text) {
 }
 
 bool Trigger::is_about(std::string_view range) const {
-  return kind == Kind::range && (what == "*" || what == range || what == without_number(range));
-}
-
-std::string_view without_number(std::string_view range) {
-  const std::size_t last = range.find_last_not_of(schema::number_after_name);
-  return range.substr(0, last == range.npos ? range.size() : last + 1);
+  return kind == Kind::range &&
+         (what == "*" || what == range || what == schema::without_number(range));
 }
 
 }  // namespace gpuprof::record

@@ -32,7 +32,4 @@ struct Trigger {
   bool is_about(std::string_view range) const;
 };
 
-// "step" of "step 12".
-std::string_view without_number(std::string_view range);
-
 }  // namespace gpuprof::record

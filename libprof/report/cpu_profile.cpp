@@ -114,13 +114,10 @@ void CpuProfile::read_hits(store::Database& database) {
 }
 
 void CpuProfile::read_host_stacks(store::Database& database) {
-  for (const auto& [table, columns] :
-       {std::pair{"STACK_ENTRY", std::vector{"processId", "stack", "position", "frame"}},
-        std::pair{"STACK_FRAME",
-                  std::vector{"processId", "frame", "module", "function", "line", "offset"}}}) {
-    for (const char* column : columns) {
-      if (!database.has_column(table, column)) return;
-    }
+  if (!database.has_columns("STACK_ENTRY", {"processId", "stack", "position", "frame"})) return;
+  if (!database.has_columns("STACK_FRAME",
+                            {"processId", "frame", "module", "function", "line", "offset"})) {
+    return;
   }
   std::map<std::string, std::int64_t> texts;
   const auto number_of = [&](std::string_view text) {
@@ -165,10 +162,9 @@ void CpuProfile::read_host_stacks(store::Database& database) {
 
 // Of the time that threads ran. `period_us_` is what passed from one look to the next.
 void CpuProfile::read_host_samples(store::Database& database) {
-  for (const char* column :
-       {"processId", "threadId", "state", "stack", "samples", "time", "stop"}) {
-    if (!database.has_column("HOST_SAMPLE", column)) return;
-  }
+  if (!database.has_columns("HOST_SAMPLE",
+                            {"processId", "threadId", "state", "stack", "samples", "time", "stop"}))
+    return;
   auto all = database.prepare("SELECT total(stop - time), total(samples) FROM main.HOST_SAMPLE");
   if (all.step() && all.real(0) > 0 && all.real(1) > 0) {
     period_us_ = std::max(all.real(0) / all.real(1) / 1000, 1.0);

@@ -8,9 +8,6 @@
 namespace gpuprof::report {
 namespace {
 
-// In which the last end is looked for.
-constexpr char newest_rows[] = "100000";
-
 bool has_index(store::Database& database, const std::string& table) {
   auto row = database.prepare(
       "SELECT 1 FROM main.sqlite_master WHERE type = 'index' AND tbl_name = ?1 COLLATE NOCASE AND "
@@ -21,15 +18,21 @@ bool has_index(store::Database& database, const std::string& table) {
 
 }  // namespace
 
+std::int64_t latest_end(store::Database& database, const std::string& table, std::string_view end) {
+  constexpr char newest_rows[] = "100000";
+  return database
+      .integer("SELECT max(stop) FROM (SELECT " + store::quoted_name(end) + " AS stop FROM main." +
+               table + " ORDER BY _id_ DESC LIMIT " + newest_rows + ")")
+      .value_or(0);
+}
+
 void FinishedWork::read_table(store::Database& database, const std::string& table,
-                              const std::string& end) {
+                              std::string_view end_column) {
+  const std::string end = store::quoted_name(end_column);
   if (has_index(database, table)) {
     questions_.push_back(database.prepare("SELECT 1 FROM main." + table +
                                           " WHERE correlationId = ?1 AND " + end + " > 0 LIMIT 1"));
-    const auto last =
-        database.integer("SELECT max(stop) FROM (SELECT " + end + " AS stop FROM main." + table +
-                         " ORDER BY _id_ DESC LIMIT " + newest_rows + ")");
-    last_end_ = std::max(last_end_, last.value_or(0));
+    last_end_ = std::max(last_end_, latest_end(database, table, end_column));
     return;
   }
   std::int64_t& up_to = read_up_to_[table];
@@ -53,7 +56,7 @@ void FinishedWork::read(store::Database& database) {
         !tables.has(table, kind.end)) {
       continue;
     }
-    read_table(database, table, store::quoted_name(kind.end));
+    read_table(database, table, kind.end);
   }
 }
 

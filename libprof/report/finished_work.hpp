@@ -4,12 +4,16 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libprof/compute/gpu_work.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::report {
+
+// Of the latest rows of a table, which are nearly in order; 0: none. `end`: its column.
+std::int64_t latest_end(store::Database& database, const std::string& table, std::string_view end);
 
 // Reads a file repeatedly, each time only the new rows; where a file has indexes, only what is
 // asked for. Used by one thread. Memory: a bit for each correlation id.
@@ -24,7 +28,7 @@ class FinishedWork {
   bool has(std::int64_t correlation) const;
 
  private:
-  void read_table(store::Database& database, const std::string& table, const std::string& end);
+  void read_table(store::Database& database, const std::string& table, std::string_view end_column);
 
   compute::CorrelationSet ended_;
   std::map<std::string, std::int64_t> read_up_to_;   // ids, by table

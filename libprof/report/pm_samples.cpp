@@ -13,15 +13,6 @@
 namespace gpuprof::report {
 namespace {
 
-// Foreign and damaged files may have something else under the name.
-bool has_columns(Session& session, std::string_view table,
-                 std::initializer_list<std::string_view> columns) {
-  store::Database& database = session.database();
-  return database.has_table(std::string(table)) &&
-         std::ranges::all_of(
-             columns, [&](std::string_view column) { return database.has_column(table, column); });
-}
-
 bool is_time(std::int64_t begin, std::int64_t end) { return begin > 0 && end > begin; }
 
 double length(std::int64_t begin, std::int64_t end) { return static_cast<double>(end - begin); }
@@ -65,7 +56,8 @@ bool wants_device(Session& session, std::int64_t device) {
 
 std::vector<PmMetric> pm_metrics(Session& session) {
   std::vector<PmMetric> metrics;
-  if (!has_columns(session, "PM_METRIC", {"_id_", "name", "unit", "part", "place"})) return metrics;
+  if (!session.database().has_columns("PM_METRIC", {"_id_", "name", "unit", "part", "place"}))
+    return metrics;
   auto rows =
       session.database().prepare("SELECT name, unit, part, place FROM PM_METRIC ORDER BY _id_");
   while (rows.step()) {
@@ -190,8 +182,8 @@ std::vector<double> means_over_time(const PmValues& values, std::size_t parts) {
 
 std::vector<PmGroup> pm_ranges(Session& session) {
   GroupMap groups;
-  if (has_columns(session, "RANGE_TIME", {"range", "deviceId", "first", "last"}) &&
-      has_columns(session, "NVTX_PATH", {"range", "path"})) {
+  if (session.database().has_columns("RANGE_TIME", {"range", "deviceId", "first", "last"}) &&
+      session.database().has_columns("NVTX_PATH", {"range", "path"})) {
     auto rows = session.database().prepare(
         "SELECT t.deviceId, t.first, t.last, w.path FROM RANGE_TIME AS t "
         "JOIN NVTX_PATH AS w ON w.range = t.range");
@@ -209,7 +201,8 @@ namespace {
 // Visits the device, name, start, end and value of each row.
 template <class Visit>
 void visit_kernels(Session& session, std::int64_t part, const std::string& value, Visit visit) {
-  if (!has_columns(session, "PM_KERNEL", {"deviceId", "name", "start", "stop", "part", value})) {
+  if (!session.database().has_columns("PM_KERNEL",
+                                      {"deviceId", "name", "start", "stop", "part", value})) {
     return;
   }
   const auto wanted = session.wanted_rows("CONCURRENT_KERNEL");
@@ -255,7 +248,8 @@ std::map<std::pair<std::int64_t, std::int64_t>, std::vector<WeightedValue>> read
 
 std::map<std::int64_t, PmGaps> pm_gaps(Session& session) {
   std::map<std::int64_t, PmGaps> devices;
-  if (!has_columns(session, "PM_GAP", {"deviceId", "start", "stop", "reason"})) return devices;
+  if (!session.database().has_columns("PM_GAP", {"deviceId", "start", "stop", "reason"}))
+    return devices;
   auto rows = session.database().prepare("SELECT deviceId, start, stop, reason FROM PM_GAP");
   while (rows.step()) {
     if (!wants_device(session, rows.integer(0))) continue;

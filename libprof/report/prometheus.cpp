@@ -16,6 +16,7 @@
 #include "libprof/base/text.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/report/account.hpp"
+#include "libprof/report/finished_work.hpp"
 #include "schema/enums.hpp"
 #include "schema/step_names.hpp"
 #include "schema/traits.hpp"
@@ -33,13 +34,8 @@ constexpr int most_of_rest = 60;            // series of losses and records, whi
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
 std::string label_value(std::string_view text) {
-  if (text.size() > longest_label) {
-    std::size_t end = longest_label;
-    while (end > 0 && continues_character(text[end])) --end;
-    text = text.substr(0, end);
-  }
   std::string value;
-  for (const char c : printable(text)) {
+  for (const char c : printable(beginning_of(text, longest_label))) {
     if (c == '\\' || c == '"') value += '\\';
     value += c;
   }
@@ -59,12 +55,6 @@ std::string in_seconds(std::int64_t ns) {
   std::snprintf(text.data(), text.size(), "%s%" PRId64 ".%09" PRId64, ns < 0 ? "-" : "",
                 std::abs(ns / second), std::abs(ns % second));
   return text.data();
-}
-
-// "step" of "step 12".
-std::string_view name_of_steps(std::string_view range) {
-  const std::size_t last = range.find_last_not_of(schema::number_after_name);
-  return range.substr(0, last == range.npos ? range.size() : last + 1);
 }
 
 }  // namespace
@@ -173,11 +163,7 @@ void Prometheus::find_window() {
   const auto look_at = [&](std::string_view kind, std::string_view end) {
     const std::string table = reading::table_name(kind);
     if (!database_->has_column(table, end) || !database_->has_column(table, "_id_")) return;
-    // Nearly in order: the latest are among the last rows.
-    const auto last = database_->integer(
-        "SELECT max(\"" + std::string(end) + "\") FROM (SELECT \"" + std::string(end) +
-        "\" FROM main." + table + " ORDER BY _id_ DESC LIMIT 100000)");
-    to_ = std::max(to_, last.value_or(0));
+    to_ = std::max(to_, latest_end(*database_, table, end));
   };
   for (const schema::GpuKind& kind : schema::gpu_kinds) look_at(kind.kind, kind.end);
   for (const schema::ApiKind& kind : schema::api_kinds) look_at(kind.kind, "end");
@@ -293,22 +279,11 @@ void Prometheus::add_sets() {
   }
 }
 
-bool Prometheus::is_step(const std::string& name) {
-  if (!std::exchange(knows_step_, true)) {
-    const auto given = database_->text("SELECT value FROM main.RUN WHERE key = 'step'");
-    try {
-      if (given) step_ = std::make_unique<Pattern>(*given);
-    } catch (const Error&) {
-      // Not from our launcher: such a run would not have started.
-    }
-  }
-  return step_ ? step_->found_in(name) : schema::names_a_step(name);
-}
-
 // NVTX ranges that are steps, and both begin in the window and have ended.
 void Prometheus::add_steps() {
   const std::string table = reading::table_name("MARKER");
   if (!database_->has_column(table, "_id_") || !database_->has_table("RUN")) return;
+  if (!step_names_) step_names_.emplace(*database_);
   constexpr std::int64_t start_flag = 2, end_flag = 4;
   std::unordered_map<std::int64_t, std::string> names;  // empty: no step
   const auto name_of = [&](std::int64_t string) -> const std::string& {
@@ -319,7 +294,7 @@ void Prometheus::add_steps() {
     text.bind(1, string);
     if (!text.step()) return found->second;
     const std::string name(text.text(0));
-    if (is_step(name)) found->second = name_of_steps(name);
+    if (step_names_->has(name)) found->second = schema::without_number(name);
     return found->second;
   };
   struct Open {

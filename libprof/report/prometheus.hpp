@@ -6,12 +6,11 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "libprof/base/pattern.hpp"
+#include "libprof/compute/step_names.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::report {
@@ -55,13 +54,11 @@ class Prometheus {
   void add_steps();
   void add_collectives();
   void add_totals();
-  bool is_step(const std::string& name);
 
   const std::chrono::nanoseconds last_;
   std::deque<Mark> marks_;  // the oldest first
   std::optional<std::int64_t> first_;
-  std::unique_ptr<Pattern> step_;
-  bool knows_step_ = false;
+  std::optional<compute::StepNames> step_names_;
 
   // While text() runs.
   store::Database* database_ = nullptr;

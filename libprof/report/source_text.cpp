@@ -117,9 +117,7 @@ std::optional<std::string> SourceText::line(const std::string& file, std::int64_
   if (first == line.npos) return std::string();
   line = line.substr(first, line.find_last_not_of(" \r") + 1 - first);
   if (line.size() > longest_line) {
-    std::size_t cut = longest_line;
-    while (cut > 0 && continues_character(line[cut])) --cut;
-    line.resize(cut);
+    line.resize(beginning_of(line, longest_line).size());
     line += " ...";
   }
   return line;

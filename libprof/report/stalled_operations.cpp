@@ -101,9 +101,10 @@ std::string StalledOperations::describe(store::Database& database, const Operati
   return text;
 }
 
-// CUPTI hands kernels out by the buffer, so of those that ended before the one that hangs some may
-// not be known to. Of a process's operations, from one on: the first collective, at `latest` or
-// earlier, that another process has not entered, or with another count. Null: there is none.
+// Of a process's operations, from one on: the first collective, at `latest` or earlier, that
+// another process has not entered, or has entered with another count. Null if there is none. CUPTI
+// hands kernels out by the buffer, so those right before the one that hangs may have ended without
+// a record of it.
 const StalledOperations::Operation* StalledOperations::first_apart(std::int64_t communicator,
                                                                    std::int64_t process,
                                                                    const Operation& from,
@@ -125,9 +126,9 @@ const StalledOperations::Operation* StalledOperations::first_apart(std::int64_t 
 
 std::vector<std::string> StalledOperations::read(store::Database& database, const FileTime& time,
                                                  FinishedWork& finished, std::int64_t after) {
-  if (!has_columns(database, "NCCL_OPERATION",
-                   {"_id_", "processId", "threadId", "communicator", "rank", "ranks", "sequence",
-                    "count", "time", "correlationId", "function", "graphNode"})) {
+  if (!database.has_columns("NCCL_OPERATION", {"_id_", "processId", "threadId", "communicator",
+                                               "rank", "ranks", "sequence", "count", "time",
+                                               "correlationId", "function", "graphNode"})) {
     return {};
   }
   read_operations(database);

@@ -16,7 +16,7 @@ constexpr std::int64_t newest_stacks = 200'000;
 // 0: not known.
 std::int64_t seen_from_outside(store::Database& database, std::int64_t process,
                                std::int64_t thread) {
-  if (!has_columns(database, "HOST_SAMPLE", {"processId", "ofProcess", "threadId", "stack"}))
+  if (!database.has_columns("HOST_SAMPLE", {"processId", "ofProcess", "threadId", "stack"}))
     return 0;
   // The main thread if it is one that runs no Python.
   auto row = database.prepare(
@@ -72,8 +72,8 @@ bool has_ended(store::Database& database, std::int64_t process) {
 }  // namespace
 
 std::optional<FileTime> time_of_file(store::Database& database) {
-  if (!has_columns(database, "CLOCK", {"cupti", "realtime"}) ||
-      !has_columns(database, "RUN", {"key", "value"})) {
+  if (!database.has_columns("CLOCK", {"cupti", "realtime"}) ||
+      !database.has_columns("RUN", {"key", "value"})) {
     return std::nullopt;
   }
   const auto offset = database.integer(
@@ -88,7 +88,7 @@ std::optional<FileTime> time_of_file(store::Database& database) {
 std::string place_words(store::Database& database, std::int64_t process, std::int64_t thread,
                         std::int64_t correlation) {
   std::string words = "process " + std::to_string(process);
-  if (has_columns(database, "CALL_STACK", {"processId", "stack", "_id_", "correlationId"})) {
+  if (database.has_columns("CALL_STACK", {"processId", "stack", "_id_", "correlationId"})) {
     std::int64_t stack = seen_from_outside(database, process, thread);
     if (stack == 0) stack = stack_of_call(database, process, correlation);
     const std::string line = stack == 0 ? "" : line_of(database, process, stack);

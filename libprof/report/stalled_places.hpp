@@ -1,22 +1,13 @@
 // Shared by what says that work does not end: when, where a process is, whether it has ended.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::report {
-
-inline bool has_columns(store::Database& database, std::string_view table,
-                        std::initializer_list<const char*> columns) {
-  return std::ranges::all_of(
-      columns, [&](const char* column) { return database.has_column(table, column); });
-}
 
 // On CUPTI's clock: now, or when the run was over.
 struct FileTime {

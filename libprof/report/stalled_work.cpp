@@ -65,9 +65,8 @@ std::map<std::int64_t, Calls> read_calls(store::Database& database, const Finish
   reading::ApiNames names(database);
   for (const schema::ApiKind& kind : schema::api_kinds) {
     const std::string table = reading::table_name(kind.kind);
-    if (!has_columns(database, table,
-                     {"_id_", "cbid", "start", "end", "correlationId", "processId", "threadId",
-                      "returnValue"})) {
+    if (!database.has_columns(table, {"_id_", "cbid", "start", "end", "correlationId", "processId",
+                                      "threadId", "returnValue"})) {
       continue;
     }
     std::map<std::int64_t, std::string> functions;  // by cbid
@@ -135,9 +134,8 @@ struct PartOfGraph {
 std::optional<PartOfGraph> open_part(store::Database& database, std::int64_t process,
                                      std::int64_t correlation) {
   const std::string table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL";
-  if (!has_columns(database, table,
-                   {"_id_", "correlationId", "processId", "graphId", "graphNodeId", "name", "start",
-                    "end"})) {
+  if (!database.has_columns(table, {"_id_", "correlationId", "processId", "graphId", "graphNodeId",
+                                    "name", "start", "end"})) {
     return std::nullopt;
   }
   const auto newest = database.integer("SELECT max(_id_) FROM main." + table).value_or(0);
@@ -167,7 +165,7 @@ std::optional<PartOfGraph> open_part(store::Database& database, std::int64_t pro
 
 // Then launches without work need not wait for anything.
 bool lacks_work(store::Database& database) {
-  if (!has_columns(database, "STATISTIC", {"name", "severity", "value"})) return true;
+  if (!database.has_columns("STATISTIC", {"name", "severity", "value"})) return true;
   return database
       .integer(
           "SELECT 1 FROM main.STATISTIC WHERE value > 0 AND severity = 'data_loss' AND name NOT IN "

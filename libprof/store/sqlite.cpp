@@ -316,6 +316,12 @@ bool Database::has_column(std::string_view table, std::string_view column,
   return find_named(all, column) != nullptr;
 }
 
+bool Database::has_columns(std::string_view table, std::initializer_list<std::string_view> names) {
+  const auto all = columns(table);
+  return std::ranges::all_of(
+      names, [&](std::string_view name) { return find_named(all, name) != nullptr; });
+}
+
 bool Database::has_index(std::string_view table, std::string_view column) {
   std::vector<std::string> whole;
   Statement indexes(*this, "PRAGMA main.index_list(" + quoted_name(table) + ")");

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -169,6 +170,7 @@ class Database {
   std::vector<Column> columns(std::string_view table, std::string_view schema = "main");
   bool has_column(std::string_view table, std::string_view column,
                   std::string_view schema = "main");
+  bool has_columns(std::string_view table, std::initializer_list<std::string_view> names);
   // Whether an index over all rows begins with this column.
   bool has_index(std::string_view table, std::string_view column);
 

@@ -14,7 +14,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import tarfile
 import tempfile
 import unittest
 
@@ -23,6 +22,7 @@ sys.path.insert(0, os.path.join(os.environ.get("GPUPROF_BUILD", ""), "share", "g
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 
 import gpuprof_cuda  # noqa: E402
+from packed import replay_packed  # noqa: E402
 from test_report import data_of  # noqa: E402
 
 from scripts import load_script  # noqa: E402
@@ -405,11 +405,7 @@ class Account(unittest.TestCase):
     def test_communication_is_what_nccl_reported(self):
         """Of two GPUs: not what is called so. Names count in files without such reports."""
         profile, page = self.folder / "reported.sqlite", self.folder / "reported.html"
-        with tarfile.open(SOURCE / "tests/captures/ranks/nccl.tar.xz") as packed:
-            packed.extractall(self.folder, filter="data")
-        subprocess.run(
-            [GPUPROF, "replay", "-q", "-o", profile, self.folder / "nccl.gpcap"], check=True
-        )
+        replay_packed(GPUPROF, "ranks/nccl", "nccl", profile)
 
         def change(*statements):
             with contextlib.closing(sqlite3.connect(profile)) as database, database:

@@ -47,6 +47,7 @@ if THERE:
         text,
         view,
     )
+    from packed import replay_packed
 
 PATH = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, TOOLS))}
 
@@ -239,10 +240,8 @@ class Recorded(Pairs):
 
     def test_what_nccl_reported(self):
         """One file with both ranks. NVTX ranges say the same of each kernel that its own call launched."""
-        with tarfile.open(SOURCE / "tests/captures/ranks/nccl.tar.xz") as packed:
-            packed.extractall(self.folder, filter="data")
         path = self.folder / "nccl.sqlite"
-        gpuprof("replay", "-q", "-o", path, self.folder / "nccl.gpcap")
+        replay_packed(GPUPROF, "ranks/nccl", "nccl", path)
         connection = database.connect(self.built("nccl", [path]))
         self.assertEqual(
             connection.sql(

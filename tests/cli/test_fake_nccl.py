@@ -9,13 +9,12 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import tarfile
 import time
 import unittest
 
 from builds import asan, load_tests  # noqa: F401
-from command_line import SOURCE
 from fake_run import GPUPROF, PATIENCE, FakeTest
+from packed import replay_packed
 
 OPERATIONS = """
 SELECT f.value, o.sequence, t.value, o.count, o.bytes, o.root, o.peer, a.value, p.value, o.channels
@@ -199,10 +198,7 @@ class Nccl(FakeTest):
 
     def test_a_rank_that_leaves_one_out(self):
         """Of two GPUs. That the operation before it has ended is not known either."""
-        with tarfile.open(SOURCE / "tests/captures/ranks/nccl.tar.xz") as packed:
-            packed.extractall(self.folder, filter="data")
-        subprocess.run([GPUPROF, "replay", "-q", "-o", self.output, self.folder / "nccl.gpcap"],
-                       check=True)  # fmt: skip
+        replay_packed(GPUPROF, "ranks/nccl", "nccl", self.output)
         with contextlib.closing(sqlite3.connect(self.output)) as database, database:
             last = """SELECT o._id_ FROM NCCL_OPERATION AS o JOIN StringTable AS s ON s._id_ = o.function
                       WHERE value = 'AllReduce' AND sequence {} AND communicator = -5955119017809957483"""
@@ -223,7 +219,7 @@ class Nccl(FakeTest):
         )
 
     def test_launches_that_do_not_end(self):
-        """What was launched into a capture is none."""
+        """A launch into a capture does not count: it has no work of its own."""
         words = (
             r"No GPU work has ended for \d+ s, and 3 launches wait, the first, cudaLaunchKernel, "
             r"is \d+ s old: process \d+(, has ended)?\."

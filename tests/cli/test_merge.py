@@ -10,11 +10,14 @@ import shutil
 import sqlite3
 import struct
 import subprocess
-import tarfile
+import sys
 import tempfile
 import unittest
 
 from builds import asan, load_tests  # noqa: F401
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from packed import replay_packed  # noqa: E402
 
 GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
@@ -296,10 +299,8 @@ class Merge(unittest.TestCase):
 
     def test_tables_of_some_files(self):
         """Those that only runs with --host-samples, --stacks=launches or NCCL have."""
-        with tarfile.open(SOURCE / "tests/captures/ranks/nccl.tar.xz") as packed:
-            packed.extractall(self.folder, filter="data")
         nccl = self.folder / "nccl.sqlite"
-        self.assertEqual(run("replay", "-q", "-o", nccl, self.folder / "nccl.gpcap").returncode, 0)
+        replay_packed(GPUPROF, "ranks/nccl", "nccl", nccl)
         with opened(nccl) as database:
             database.execute("INSERT OR REPLACE INTO RUN VALUES('boot_id', 'one')")
             database.execute("CREATE TABLE HOST_SAMPLE(_id_ INTEGER PRIMARY KEY, time INT, stop INT, samples INT, "

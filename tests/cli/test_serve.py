@@ -119,11 +119,11 @@ class Numbers(unittest.TestCase):
             quantiles = found["gpuprof_step_seconds"]
             self.assertAlmostEqual(max(quantiles.values()), longest, places=9)
         zero = self.database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'").fetchone()[0]
-        told = subprocess.run(
+        printed = subprocess.run(
             [GPUPROF, "account", self.file, "--json", "--from", f"{begin - zero}ns", "--to", f"{end - zero}ns"],
             capture_output=True, text=True, timeout=60, check=True,
         )  # fmt: skip
-        (table,) = json.loads(told.stdout)["tables"]
+        (table,) = json.loads(printed.stdout)["tables"]
         classes = {}
         for row in table["rows"]:
             key = (str(row["device_id"]), row["class"])

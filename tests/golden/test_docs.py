@@ -18,9 +18,11 @@ import shlex
 import sqlite3
 import subprocess
 import sys
-import tarfile
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from packed import replay_packed  # noqa: E402
 
 ROOT = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 GPUPROF = os.environ.get("GPUPROF") or str(ROOT / "build/bin/gpuprof")
@@ -165,10 +167,9 @@ class Replays:
             if not capture.exists():  # packed, and unpacked in the build tree
                 capture = BUILD / "tests/captures" / capture.name
             if name.startswith("gpt2"):
-                with tarfile.open(CAPTURES / "training/gpt2.tar.xz") as packed:
-                    packed.extract(capture.name, self.folder.name, filter="data")
-                capture = pathlib.Path(self.folder.name, capture.name)
-            output_of("replay", str(capture), "-o", path)
+                replay_packed(GPUPROF, "training/gpt2", name, path)
+            else:
+                output_of("replay", str(capture), "-o", path)
             self.paths[name] = path
         return self.paths[name]
 

@@ -3,9 +3,10 @@
 #include <chrono>
 
 #include "libprof/record/trigger.hpp"
+#include "schema/step_names.hpp"
 
 using gpuprof::record::Trigger;
-using gpuprof::record::without_number;
+using gpuprof::schema::without_number;
 using namespace std::chrono_literals;
 
 TEST_CASE("limits of triggers") {

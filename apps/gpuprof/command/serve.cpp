@@ -1,6 +1,7 @@
 // gpuprof serve: numbers of a recording for Prometheus.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <fstream>

@@ -40,8 +40,7 @@ std::unique_ptr<SassCounter> wanted_counter(const wire::Fields& config, CheckedA
   if (cupti.version < first_that_counts) {
     tell(
         "no SASS metrics: CUPTI before 13.1 counts none while gpuprof traces; name a newer one "
-        "with "
-        "--cupti (pip install -U nvidia-cuda-cupti)");
+        "with --cupti (pip install -U nvidia-cuda-cupti)");
     return nullptr;
   }
   auto launches = ChosenLaunches::wanted(config);

@@ -14,17 +14,11 @@ std::int64_t product(const std::array<std::int64_t, 3>& sizes) {
   return saturating_multiply(saturating_multiply(sizes[0], sizes[1]), sizes[2]);
 }
 
-bool has_columns(store::Database& database, const char* table,
-                 std::initializer_list<const char*> columns) {
-  return std::ranges::all_of(
-      columns, [&](const char* column) { return database.has_column(table, column); });
-}
-
 }  // namespace
 
 SmLoads::SmLoads(store::Database& database) {
-  if (has_columns(database, "CUPTI_ACTIVITY_KIND_DEVICE",
-                  {"id", "processId", "numMultiprocessors", "maxWarpsPerMultiprocessor"})) {
+  if (database.has_columns("CUPTI_ACTIVITY_KIND_DEVICE", {"id", "processId", "numMultiprocessors",
+                                                          "maxWarpsPerMultiprocessor"})) {
     auto rows = database.prepare(
         "SELECT processId, id, numMultiprocessors, maxWarpsPerMultiprocessor "
         "FROM main.CUPTI_ACTIVITY_KIND_DEVICE");

@@ -1,0 +1,17 @@
+"""Captures that are packed: tests/captures/ranks, tests/captures/training."""
+
+import pathlib
+import subprocess
+import tarfile
+
+CAPTURES = pathlib.Path(__file__).resolve().parents[1] / "captures"
+
+
+def replay_packed(gpuprof, archive, name, profile):
+    """Makes the profile of NAME.gpcap in CAPTURES/ARCHIVE.tar.xz, which is unpacked next to it."""
+    profile = pathlib.Path(profile)
+    with tarfile.open(CAPTURES / f"{archive}.tar.xz") as packed:
+        packed.extract(f"{name}.gpcap", profile.parent, filter="data")
+    capture = profile.parent / f"{name}.gpcap"
+    subprocess.run([gpuprof, "replay", "-q", "-f", "-o", profile, capture], check=True, timeout=120)
+    capture.unlink()
