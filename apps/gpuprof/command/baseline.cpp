@@ -41,11 +41,11 @@ int add_baseline(const BaselineArguments& arguments, const std::string& folder) 
   if (arguments.words.size() < 3) refuse_words("a baseline has a name and at least one file");
   const std::string path = compare::baseline_path(folder, arguments.words[1]);
   std::vector<compare::Run> runs;
+  std::vector<compare::FileOfRuns> files;
   for (std::size_t i = 2; i < arguments.words.size(); ++i) {
-    if (const int code = read_runs(arguments.words[i], arguments.window.reports.filter, runs)) {
-      return code;
-    }
+    files.push_back({arguments.words[i], &runs});
   }
+  if (const int code = read_files(files, arguments.window)) return code;
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) throw Error(folder + ": " + failed.message(), "", ExitCode::output_failed);

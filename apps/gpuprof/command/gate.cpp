@@ -53,7 +53,7 @@ class Recordings {
     const std::string profile = trials_.record(command, name);
     int code = 0;
     try {
-      code = read_runs(profile, arguments_.sides.window.reports.filter, runs);
+      code = read_files({{profile, &runs}}, arguments_.sides.window);
     } catch (const Error& error) {
       throw Error(name + ": " + command + ": " + error.what(), error.hint(),
                   ExitCode::program_failed);

@@ -1,11 +1,6 @@
 #include "apps/gpuprof/command/sides.hpp"
 
-#include <exception>
-#include <filesystem>
-#include <future>
 #include <iostream>
-#include <optional>
-#include <system_error>
 #include <utility>
 
 #include "apps/gpuprof/command/progress.hpp"
@@ -14,7 +9,6 @@
 #include "libprof/base/error.hpp"
 #include "libprof/conclude/compare/print.hpp"
 #include "libprof/conclude/compare/runs_file.hpp"
-#include "libprof/conclude/compare/small_file.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -38,63 +32,6 @@ void split_sides(SidesArguments& arguments) {
                 "-- b*.sqlite",
                 ExitCode::bad_option);
   }
-}
-
-// Nothing if there is anything to say about the file, which is read again then.
-std::optional<compare::Run> read_quietly(const std::string& file, const reading::Filter& window) {
-  try {
-    if (compare::is_json_file(file)) return std::nullopt;
-    reading::ProfileFile profile(file);
-    if (profile.problem()) return std::nullopt;
-    compare::Run run;
-    profile.read(
-        [&](store::Database& database) {
-          database.watch(&Progress::is_interrupted);
-          run = compare::read_run(database, window, [&] { database.check_watch(); });
-        },
-        [](std::string_view) {});
-    if (!run.has_work() || profile.damaged() || !profile.notes().empty()) return std::nullopt;
-    run.file = file;
-    return run;
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
-}
-
-// A file, and the side that its runs are of.
-struct OfSide {
-  const std::string& file;
-  std::vector<compare::Run>& runs;
-};
-
-// A process must not open a file twice at a time (ProfileFile).
-bool are_two_files(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return !std::filesystem::equivalent(a, b, error) && !error;
-}
-
-// Two at a time, the second one by another thread.
-int read_all(const std::vector<OfSide>& files, const reading::Filter& window) {
-  for (std::size_t i = 0; i < files.size(); i += 2) {
-    std::future<std::optional<compare::Run>> second;
-    const bool has_second = i + 1 < files.size();
-    if (has_second && are_two_files(files[i].file, files[i + 1].file)) {
-      try {
-        second =
-            std::async(std::launch::async, [&] { return read_quietly(files[i + 1].file, window); });
-      } catch (const std::system_error&) {
-        // This thread reads it.
-      }
-    }
-    if (const int code = read_runs(files[i].file, window, files[i].runs)) return code;
-    if (!has_second) break;
-    if (std::optional<compare::Run> run = second.valid() ? second.get() : std::nullopt) {
-      files[i + 1].runs.push_back(*std::move(run));
-    } else if (const int code = read_runs(files[i + 1].file, window, files[i + 1].runs)) {
-      return code;
-    }
-  }
-  return 0;
 }
 
 }  // namespace
@@ -129,24 +66,22 @@ void declare_sides(Grammar& grammar, SidesArguments& arguments) {
       "PERCENT");
 }
 
-int read_runs(const std::string& file, const reading::Filter& window,
-              std::vector<compare::Run>& runs) {
-  if (compare::is_json_file(file)) {
-    const std::vector<compare::Run> kept = compare::read_runs_file(file);
-    runs.insert(runs.end(), kept.begin(), kept.end());
-    return 0;
+int read_files(const std::vector<compare::FileOfRuns>& files, const Options& window) {
+  Progress progress;
+  try {
+    const bool whole =
+        compare::read_files(files, {.window = window.reports.filter,
+                                    .is_interrupted = &Progress::is_interrupted,
+                                    .show = [&](std::string_view what) { progress.show(what); },
+                                    .tell =
+                                        [&](const std::string& note) {
+                                          progress.clear();
+                                          say(note);
+                                        }});
+    return whole ? 0 : static_cast<int>(ExitCode::import_failed);
+  } catch (const store::DatabaseError& error) {
+    return code_of_interrupted(error);
   }
-  return with_profile(file, [&](const OpenProfile& open) {
-    compare::Run run =
-        compare::read_run(open.database, window, [&] { open.show("reading " + file); });
-    run.file = file;
-    if (!run.has_work()) {
-      throw Error(file + " has no GPU work with times" +
-                      (window.from.given() || window.to.given() ? " there" : ""),
-                  "gpuprof info says what is in it", ExitCode::import_failed);
-    }
-    runs.push_back(std::move(run));
-  });
 }
 
 void read_baseline(const SidesArguments& arguments, std::vector<compare::Run>& runs) {
@@ -159,12 +94,11 @@ void read_baseline(const SidesArguments& arguments, std::vector<compare::Run>& r
 int read_sides(SidesArguments& arguments, std::vector<compare::Run>& a,
                std::vector<compare::Run>& b) {
   split_sides(arguments);
-  const reading::Filter& window = arguments.window.reports.filter;
   if (!arguments.against.empty()) read_baseline(arguments, a);
-  std::vector<OfSide> files;
-  for (const std::string& file : arguments.files) files.push_back({file, a});
-  for (const std::string& file : arguments.others) files.push_back({file, b});
-  return read_all(files, window);
+  std::vector<compare::FileOfRuns> files;
+  for (const std::string& file : arguments.files) files.push_back({file, &a});
+  for (const std::string& file : arguments.others) files.push_back({file, &b});
+  return read_files(files, arguments.window);
 }
 
 record::FileRules runs_file_rules(bool replace) {

@@ -7,6 +7,7 @@
 
 #include "apps/gpuprof/command/grammar.hpp"
 #include "libprof/conclude/compare/comparison.hpp"
+#include "libprof/conclude/compare/read_files.hpp"
 #include "libprof/record/output_file.hpp"
 
 namespace gpuprof::app {
@@ -21,9 +22,8 @@ struct SidesArguments {
 
 void declare_sides(Grammar& grammar, SidesArguments& arguments);
 
-// Appends the runs of a profile, or of a file of runs. Returns the exit code, like with_profile().
-int read_runs(const std::string& file, const reading::Filter& window,
-              std::vector<compare::Run>& runs);
+// Reads the runs of profiles and of files of runs. Returns the exit code, like with_profile().
+int read_files(const std::vector<compare::FileOfRuns>& files, const Options& window);
 
 // Appends the runs of the baseline --against.
 void read_baseline(const SidesArguments& arguments, std::vector<compare::Run>& runs);
