@@ -19,18 +19,20 @@ view::Model model_of(std::size_t records) {
   view::Model model;
   for (int i = 0; i < 5; ++i)
     model.names.push_back({.text = "name", .label = "name", .function = {}});
-  view::Items items;
+  view::RecordColumns columns;
   std::int64_t time = model.begin = 1'000'000;
   for (std::size_t i = 0; i < records; ++i) {
     const auto end = time + 1 + static_cast<std::int64_t>(random() % 100'000);
-    items.push_back(
+    columns.add(
         {time, end, static_cast<std::int64_t>(i), static_cast<std::uint32_t>(random() % 4), 0});
     time = end + static_cast<std::int64_t>(random() % 100'000);
   }
   model.end = time;
   model.records = static_cast<std::int64_t>(records);
   model.tracks.resize(1);
-  view::make_rows(items, model.tracks[0]);
+  std::vector<view::RecordColumns> tables;
+  tables.push_back(std::move(columns));
+  view::make_rows(std::move(tables), model.tracks[0]);
   return model;
 }
 

@@ -15,8 +15,10 @@ using view::Scale;
 
 namespace {
 
-view::Items random_items(std::mt19937_64& random, std::int64_t longest, std::size_t count) {
-  view::Items items;
+using Items = std::vector<Item>;
+
+Items random_items(std::mt19937_64& random, std::int64_t longest, std::size_t count) {
+  Items items;
   std::int64_t time = 1'000'000'000'000;
   const auto up_to = [&](std::int64_t most) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1));
@@ -29,9 +31,15 @@ view::Items random_items(std::mt19937_64& random, std::int64_t longest, std::siz
   return items;
 }
 
-view::Track track_of(view::Items items) {
+// Items of one table are adjacent.
+view::Track track_of(const Items& items) {
+  std::vector<view::RecordColumns> tables;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i == 0 || items[i].table != items[i - 1].table) tables.emplace_back();
+    tables.back().add(items[i]);
+  }
   view::Track track;
-  view::make_rows(items, track);
+  view::make_rows(std::move(tables), track);
   return track;
 }
 
@@ -58,7 +66,7 @@ bool is_open(const Item& item, std::int64_t from, std::int64_t to) {
 TEST_CASE("records that overlap get further rows, and none is lost") {
   std::mt19937_64 random(1);
   for (const std::int64_t longest : {3, 1'000, 1'000'000}) {
-    const view::Items items = random_items(random, longest, 2'000);
+    const Items items = random_items(random, longest, 2'000);
     const view::Track track = track_of(items);
     std::set<std::int64_t> ids;
     bool good = true;
@@ -79,9 +87,81 @@ TEST_CASE("records that overlap get further rows, and none is lost") {
   }
 }
 
+// Those of a table that only has what is inside of another's records are a row without being
+// copied.
+TEST_CASE("records of two tables are in rows by depth, in whatever order each is read") {
+  constexpr std::int64_t count = 140'000;
+  for (const bool mixed : {false, true}) {
+    Items outer, inner;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t begin = 100 * (i % 7 == 0 && i + 1 < count ? i + 1
+                                        : i % 7 == 1                ? i - 1
+                                                                    : i);
+      outer.push_back({begin, begin + 90, i, 1, 0});
+      if (i % 2 == 0) inner.push_back({begin + 10, begin + 20, i, 2, 1});
+      if (mixed && i == count - 1) inner.push_back({begin + 95, begin + 99, i, 3, 1});
+    }
+    Items items = outer;
+    items.insert(items.end(), inner.begin(), inner.end());
+    const view::Track track = track_of(items);
+    REQUIRE(track.rows.size() == 2);
+    REQUIRE(track.rows[0]->size() == outer.size() + mixed);
+    REQUIRE(track.rows[1]->size() == inner.size() - mixed);
+    CHECK(track.records == static_cast<std::int64_t>(items.size()));
+    bool good = true;
+    for (std::size_t row = 0; row < 2; ++row) {
+      std::size_t seen = 0;
+      const std::size_t own = track.rows[row]->size() - (row == 0 && mixed);
+      track.rows[row]->visit({0, own}, [&](const view::Part& part, std::size_t first) {
+        seen += part.size();
+        for (std::size_t i = 0; i < part.size(); ++i) {
+          const Item item = (*track.rows[row])[first + i];
+          good = good && item.begin == part.times.begin[i] && item.end == part.times.end[i] &&
+                 item.name == part.names[i] && item.table == part.tables[i];
+          good = good && item.name == row + 1 && item.table == row;
+          const Item& same = outer[static_cast<std::size_t>(item.id)];
+          good = good && item.begin == same.begin + (row == 0 ? 0 : 10);
+          good = good && (first + i == 0 || track.rows[row]->end(first + i - 1) <= item.begin);
+        }
+      });
+      CHECK(seen == own);
+    }
+    CHECK(good);
+  }
+}
+
+TEST_CASE("long records and any ids are kept, also of records in reverse order") {
+  constexpr std::int64_t count = 300, apart = 10'000'000'000;
+  Items items;
+  for (std::int64_t i = count; i-- > 0;) {
+    const std::int64_t begin = apart * (1 + i);
+    items.push_back({begin + 1, begin + 4, i % 2 == 0 ? INT64_MAX - i : i, 5, 0});
+    items.push_back({begin, begin + apart - i, i % 3 == 0 ? -1 - i : (i << 40) + i, 6, 0});
+  }
+  const view::Track track = track_of(items);
+  REQUIRE(track.rows.size() == 2);
+  bool good = true;
+  for (std::size_t row = 0; row < 2; ++row) {
+    REQUIRE(track.rows[row]->size() == count);
+    track.rows[row]->visit({0, count}, [&](const view::Part& part, std::size_t first) {
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        const std::size_t place = first + i;
+        const Item &was = items[2 * (count - 1 - place) + (row == 0)],
+                   is = (*track.rows[row])[place];
+        good = good && is.begin == was.begin && is.end == was.end && is.id == was.id;
+        good = good && part.times.end[i] == was.end && track.rows[row]->end(place) == was.end;
+      }
+    });
+  }
+  CHECK(good);
+  const view::Tile tile = view::make_tile(track, 0, apart * (count + 1), 1);
+  CHECK(tile.rows[0][0].longest == apart);
+  CHECK(tile.rows[1][0].longest == 3);
+}
+
 TEST_CASE("nested records are in rows by depth, whatever order they come in") {
-  view::Items items = {{30, 40, 3, 0, 0}, {10, 50, 1, 0, 0}, {10, 20, 2, 0, 0},
-                       {32, 38, 4, 0, 0}, {60, 60, 5, 0, 0}, {12, 15, 6, 0, 1}};
+  Items items = {{30, 40, 3, 0, 0}, {10, 50, 1, 0, 0}, {10, 20, 2, 0, 0},
+                 {32, 38, 4, 0, 0}, {60, 60, 5, 0, 0}, {12, 15, 6, 0, 1}};
   const view::Track track = track_of(items);
   REQUIRE(track.rows.size() == 3);
   CHECK(track.rows[0]->size() == 2);
@@ -94,7 +174,7 @@ TEST_CASE("nested records are in rows by depth, whatever order they come in") {
 }
 
 TEST_CASE("records beyond the last row are counted") {
-  view::Items items;
+  Items items;
   for (int i = 0; i < 200; ++i) items.push_back({100 + i, 1000, i, 0, 0});
   const view::Track track = track_of(items);
   CHECK(track.rows.size() == timeline::most_rows);

@@ -111,18 +111,17 @@ Window window_of(const Model& model);
 
 // Reads the file's stored timeline if it is up to date, otherwise all records. A model of a stored
 // timeline keeps reading the file, on its own connection: then use it from one thread at a time.
-// `check` is called from time to time and may throw. Memory: 30 bytes per record, plus 30 per
-// record of the largest track while it is sorted; for a stored timeline, a few bytes per 400
-// records. `names`: from another model, which keep their numbers.
+// `check` is called from time to time and may throw. Memory: 22 bytes per record; for a
+// stored timeline, a few bytes per 400 records. `names`: from another model, which keep their
+// numbers.
 Model read_model(store::Database& database, const std::function<void(std::string_view)>& check,
                  std::vector<Name> names = {});
 
 // Why nothing of a run is drawn; empty if something is, or if the reason is unknown.
 std::string why_empty(store::Database& database, const Model& model);
 
-// Puts records, ordered by begin with outer ones first, into rows. For read_model() and tests.
-using Items = LargeVector<Item>;
-void make_rows(Items& items, Track& track);
+// Puts the records of a track, of each table in any order, into rows. For read_model() and tests.
+void make_rows(std::vector<RecordColumns> tables, Track& track);
 
 struct PointRange {
   std::uint32_t x = 0;

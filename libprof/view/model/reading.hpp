@@ -54,11 +54,25 @@ struct Reading {
   std::unordered_map<std::string, std::uint32_t> known_;
 };
 
+// Records of a table. Their names are indices of `names`, which is filled when all are there: the
+// connection is busy while they are read.
+struct NamedRecords {
+  std::shared_ptr<const std::vector<std::uint32_t>> names;
+  RecordColumns records;
+};
+using TablesOfTrack = std::vector<NamedRecords>;
+
 // Collects records by track while reading.
 class Collected {
  public:
+  // The following records are of another table.
+  void begin_table(std::shared_ptr<const std::vector<std::uint32_t>> names) {
+    names_ = std::move(names);
+    latest_ = nullptr;
+  }
+
   // Null if there are too many tracks; the record is counted.
-  Items* find(const timeline::TrackKey& key) {
+  RecordColumns* find(const timeline::TrackKey& key) {
     if (latest_ && timeline::same_track(latest_key_, key)) return latest_;
     auto found = tracks_.find(key);
     if (found == tracks_.end()) {
@@ -68,28 +82,26 @@ class Collected {
       }
       found = tracks_.try_emplace(key).first;
     }
-    latest_ = &found->second;
+    TablesOfTrack& tables = found->second;
+    if (tables.empty() || tables.back().names != names_) tables.push_back({names_, {}});
+    latest_ = &tables.back().records;
     latest_key_ = key;
     return latest_;
   }
-  std::map<timeline::TrackKey, Items>& tracks() { return tracks_; }
+  std::map<timeline::TrackKey, TablesOfTrack>& tracks() { return tracks_; }
 
   std::int64_t left_out = 0;
 
  private:
-  std::map<timeline::TrackKey, Items> tracks_;
-  Items* latest_ = nullptr;
+  std::map<timeline::TrackKey, TablesOfTrack> tracks_;
+  std::shared_ptr<const std::vector<std::uint32_t>> names_;
+  RecordColumns* latest_ = nullptr;
   timeline::TrackKey latest_key_{};
 };
 
-// Names of a table's records, resolved late because the connection is busy while a reader reads:
-// records first get an index into a list of ids, and the name when all have been read.
+// The names of a table's records, see NamedRecords.
 class LateNames {
  public:
-  explicit LateNames(Collected& records) : records_(records) {
-    for (auto& [key, items] : records.tracks()) first_[&items] = items.size();
-  }
-
   std::uint32_t place(std::int64_t id) {
     Known& latest = latest_[static_cast<std::uint64_t>(id) % latest_.size()];
     if (latest.place != none && latest.id == id) return latest.place;
@@ -102,19 +114,13 @@ class LateNames {
   // Calls make(id) once per id; it returns an index into Model::names.
   template <class Make>
   void resolve(const Make& make) {
-    std::vector<std::uint32_t> names;
-    for (const std::int64_t id : ids_) names.push_back(make(id));
-    for (auto& [key, items] : records_.tracks()) {
-      const auto found = first_.find(&items);
-      for (std::size_t i = found == first_.end() ? 0 : found->second; i < items.size(); ++i) {
-        items[i].name = names[items[i].name];
-      }
-    }
+    for (const std::int64_t id : ids_) names_->push_back(make(id));
   }
+  std::shared_ptr<const std::vector<std::uint32_t>> names() const { return names_; }
 
  private:
-  Collected& records_;
-  std::unordered_map<const Items*, std::size_t> first_;  // of this table, by track
+  std::shared_ptr<std::vector<std::uint32_t>> names_ =
+      std::make_shared<std::vector<std::uint32_t>>();
   std::unordered_map<std::int64_t, std::uint32_t> known_;
   std::vector<std::int64_t> ids_;
   static constexpr std::uint32_t none = UINT32_MAX;
@@ -129,7 +135,7 @@ using columns::whole;
 
 // Tracks must not move until all have their rows.
 struct RowsJob {
-  Items* items;
+  TablesOfTrack* tables;
   Track* track;
 };
 void make_all_rows(std::vector<RowsJob>& jobs);

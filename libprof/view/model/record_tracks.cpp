@@ -12,6 +12,23 @@ std::string_view kind_in(const timeline::RecordTable& table) {
   return reading::kind_of(table.name);
 }
 
+// Integers of a column.
+class Wholes {
+ public:
+  explicit Wholes(const columns::Column& column) : column_(column) {
+    if (column.type() == columns::Type::int64) wide_ = column.int64s().data();
+    if (!column.int32s().empty()) narrow_ = column.int32s().data();
+  }
+  std::int64_t operator[](std::size_t row) const {
+    return wide_ ? wide_[row] : narrow_ ? narrow_[row] : whole(column_, row);
+  }
+
+ private:
+  const columns::Column& column_;
+  const std::int64_t* wide_ = nullptr;
+  const std::int32_t* narrow_ = nullptr;
+};
+
 void read_rows(Reading& reading, const timeline::RecordTable& table, std::int64_t open_until,
                LateNames& names, Collected& records) {
   const std::uint8_t number = reading.table(table);
@@ -24,9 +41,9 @@ void read_rows(Reading& reading, const timeline::RecordTable& table, std::int64_
     }
     timeline::TrackKey key{};
     for (std::size_t k = 0; k < keys; ++k) key[k] = value(3 + k);
-    if (Items* items = records.find(key)) {
+    if (RecordColumns* track = records.find(key)) {
       const std::int64_t name = table.named_by.empty() ? 0 : value(3 + keys);
-      items->push_back({begin, end, value(2), names.place(name), number});
+      track->add({begin, end, value(2), names.place(name), number});
     }
   };
   if (!table.from.empty()) {
@@ -38,15 +55,19 @@ void read_rows(Reading& reading, const timeline::RecordTable& table, std::int64_
     }
     return;
   }
-  columns::Reader rows(reading.snapshot,
-                       {.table = table.name, .columns = timeline::columns_of(table)});
+  const std::vector<std::string> wanted = timeline::columns_of(table);
+  columns::Reader rows(reading.snapshot, {.table = table.name, .columns = wanted});
   rows.read([&](const columns::Chunk& chunk) {
     reading.check("reading " + table.name);
-    const auto start = chunk[0].int64s(), stop = chunk[1].int64s();
+    std::vector<Wholes> values;
+    for (std::size_t column = 0; column < wanted.size(); ++column) {
+      values.emplace_back(chunk[column]);
+    }
     for (std::size_t i = 0; i < chunk.rows(); ++i) {
+      const std::int64_t start = values[0][i];
       const bool open = table.may_be_open && chunk[1].is_null(i);
-      add(start[i], open ? std::max(start[i], open_until) : stop[i],
-          [&](std::size_t column) { return whole(chunk[column], i); });
+      add(start, open ? std::max(start, open_until) : values[1][i],
+          [&](std::size_t column) { return values[column][i]; });
     }
   });
 }
@@ -153,16 +174,17 @@ void read_record_tracks(Reading& reading, TrackKind kind,
   for (const timeline::RecordTable& table : tables) {
     if (table.kind != kind) continue;
     if (table.may_be_open) take_tracks(made, reading.model);
-    LateNames names(own->records);
+    LateNames names;
+    own->records.begin_table(names.names());
     read_rows(reading, table, table.may_be_open ? last_end(reading.model) : 0, names, own->records);
     names.resolve([&](std::int64_t id) { return name_of_record(reading, table, id); });
   }
   std::vector<timeline::TrackKey> keys;
   std::vector<RowsJob> jobs;
   own->tracks.resize(own->records.tracks().size());
-  for (auto& [key, items] : own->records.tracks()) {
+  for (auto& [key, of_track] : own->records.tracks()) {
     keys.push_back(key);
-    jobs.push_back({&items, &own->tracks[jobs.size()]});
+    jobs.push_back({&of_track, &own->tracks[jobs.size()]});
   }
   describe_tracks(reading, kind, keys, own->tracks);
   tell_of_tracks_left_out(reading.model, kind, own->records.left_out);

@@ -1,5 +1,7 @@
 #include "libprof/view/model/row.hpp"
 
+#include "libprof/compute/intervals/merged.hpp"
+
 namespace gpuprof::view {
 namespace {
 
@@ -33,26 +35,12 @@ bool Scale::is_wide(std::int64_t begin, std::int64_t end) const {
   return Wide{distance(begin, end)} * width_ >= span_;
 }
 
-void MemoryRow::reserve(std::size_t records) {
-  begin_.reserve(records);
-  end_.reserve(records);
-  id_.reserve(records);
-  name_.reserve(records);
-  table_.reserve(records);
-}
-
-void MemoryRow::add(const Item& item) {
-  begin_.push_back(item.begin);
-  end_.push_back(item.end);
-  id_.push_back(item.id);
-  name_.push_back(item.name);
-  table_.push_back(item.table);
-}
-
-void MemoryRow::finish() {
-  const auto busy_of = [&](std::size_t place) { return distance(begin_[place], end_[place]); };
-  pyramid_.build(size(), busy_of,
-                 [&](std::uint32_t a, std::uint32_t b) { return busy_of(b) > busy_of(a) ? b : a; });
+MemoryRow::MemoryRow(RecordColumns records) : records_(std::move(records)) {
+  pyramid_.build(
+      size(), [&](std::size_t place) { return records_.length(place); },
+      [&](std::uint32_t a, std::uint32_t b) {
+        return records_.length(b) > records_.length(a) ? b : a;
+      });
 }
 
 TrackRow::Places TrackRow::within(std::int64_t from, std::int64_t to) const {
@@ -61,16 +49,21 @@ TrackRow::Places TrackRow::within(std::int64_t from, std::int64_t to) const {
 }
 
 void MemoryRow::read(std::size_t first, std::size_t end, Part& part) const {
-  part.times = intervals::Columns{begin_, end_}.part(first, end - first);
-  part.names = std::span(name_).subspan(first, end - first);
-  part.tables = std::span(table_).subspan(first, end - first);
+  const Slab& slab = records_.slab_of(first);
+  const std::size_t at = first % Slab::most,
+                    count = std::min({end - first, Slab::most - at, intervals::chunk_size});
+  part.end_buffer.resize(count);
+  records_.read_ends(first, part.end_buffer);
+  part.times = {std::span(slab.begin + at, count), part.end_buffer};
+  part.names = std::span(slab.name + at, count);
+  part.tables = std::span(slab.table + at, count);
 }
 
 std::size_t MemoryRow::first_over_after(std::int64_t time) const {
   std::size_t low = 0, high = size();
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
-    if (over(begin_[middle], end_[middle]) <= time) {
+    if (over(begin(middle), end(middle)) <= time) {
       low = middle + 1;
     } else {
       high = middle;
@@ -80,33 +73,39 @@ std::size_t MemoryRow::first_over_after(std::int64_t time) const {
 }
 
 std::size_t MemoryRow::first_from(std::size_t place, std::int64_t time) const {
-  std::size_t step = 1, end = place;
-  while (end < size() && begin_[end] < time) {
-    place = end + 1;
-    end = std::min(size(), end + step);
+  std::size_t step = 1, high = place;
+  while (high < size() && begin(high) < time) {
+    place = high + 1;
+    high = std::min(size(), high + step);
     step *= 2;
   }
-  const auto found = std::lower_bound(begin_.begin() + static_cast<std::ptrdiff_t>(place),
-                                      begin_.begin() + static_cast<std::ptrdiff_t>(end), time);
-  return static_cast<std::size_t>(found - begin_.begin());
+  while (place < high) {
+    const std::size_t middle = place + (high - place) / 2;
+    if (begin(middle) < time) {
+      place = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return place;
 }
 
 Piece MemoryRow::bucket(std::size_t first, std::size_t end) const {
   Piece piece{.first = static_cast<std::uint32_t>(first),
               .count = static_cast<std::uint32_t>(end - first),
-              .longest = distance(begin_[first], end_[first]),
+              .longest = records_.length(first),
               .longest_place = static_cast<std::uint32_t>(first)};
-  const auto busy_of = [&](std::size_t place) { return distance(begin_[place], end_[place]); };
+  const auto busy_of = [&](std::size_t place) { return records_.length(place); };
   pyramid_.visit(first, end, busy_of, [&](std::uint32_t place, std::uint64_t busy) {
     piece.busy += busy;
-    const std::uint64_t length = busy_of(place);
+    const std::uint64_t length = records_.length(place);
     // Records are not visited in order.
     if (length > piece.longest || (length == piece.longest && place < piece.longest_place)) {
       piece.longest = length;
       piece.longest_place = place;
     }
   });
-  piece.longest_name = name_[piece.longest_place];
+  piece.longest_name = name(piece.longest_place);
   return piece;
 }
 

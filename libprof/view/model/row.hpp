@@ -8,13 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "libprof/base/large_vector.hpp"
 #include "libprof/compute/intervals/intervals.hpp"
-#include "libprof/compute/timeline/records.hpp"
+#include "libprof/view/model/record_columns.hpp"
 
 namespace gpuprof::view {
-
-using timeline::Item;
 
 // Entries of one pyramid level per entry of the next.
 constexpr std::size_t fan_out = 16;
@@ -131,6 +128,8 @@ class Pyramid {
   void build(std::size_t entries, const BusyOf& busy_of, const Longer& longer) {
     for (std::size_t below = entries; below > fan_out; below = levels_.back().busy.size()) {
       Level level;
+      level.longest.reserve((below + fan_out - 1) / fan_out);
+      level.busy.reserve((below + fan_out - 1) / fan_out);
       for (std::size_t first = 0; first < below; first += fan_out) {
         std::uint32_t longest = 0;
         std::uint64_t busy = 0;
@@ -175,21 +174,17 @@ class Pyramid {
   std::vector<Level> levels_;
 };
 
-// A row in memory: written once, then read by any thread. Memory: 30 bytes per record.
+// A row in memory, for any thread.
 class MemoryRow final : public TrackRow {
  public:
-  void reserve(std::size_t records);
-  // Records must be added in order, each beginning when the one before is over, or later.
-  void add(const Item& item);
-  void finish();
+  // The records are in order, each beginning when the one before is over, or later.
+  explicit MemoryRow(RecordColumns records);
 
-  std::size_t size() const override { return begin_.size(); }
-  Item operator[](std::size_t place) const override {
-    return {begin_[place], end_[place], id_[place], name_[place], table_[place]};
-  }
-  std::int64_t begin(std::size_t place) const override { return begin_[place]; }
-  std::int64_t end(std::size_t place) const override { return end_[place]; }
-  std::uint32_t name(std::size_t place) const override { return name_[place]; }
+  std::size_t size() const override { return records_.size(); }
+  Item operator[](std::size_t place) const override { return records_[place]; }
+  std::int64_t begin(std::size_t place) const override { return records_.begin(place); }
+  std::int64_t end(std::size_t place) const override { return records_.end(place); }
+  std::uint32_t name(std::size_t place) const override { return records_.name(place); }
   void read(std::size_t first, std::size_t end, Part& part) const override;
 
  private:
@@ -197,9 +192,7 @@ class MemoryRow final : public TrackRow {
   std::size_t first_from(std::size_t place, std::int64_t time) const override;
   Piece bucket(std::size_t first, std::size_t end) const override;
 
-  LargeVector<std::int64_t> begin_, end_, id_;
-  LargeVector<std::uint32_t> name_;
-  LargeVector<std::uint8_t> table_;
+  RecordColumns records_;
   Pyramid pyramid_;  // of the records
 };
 

@@ -5,85 +5,119 @@
 #include <thread>
 #include <utility>
 
+#include "libprof/base/merge.hpp"
 #include "libprof/view/model/reading.hpp"
 
 namespace gpuprof::view {
 namespace {
 
-// Not a function, which algorithms would call through a pointer.
-constexpr auto before = [](const Item& a, const Item& b) {
-  return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+// The records of one table, for Merge.
+class TableOfTrack {
+ public:
+  TableOfTrack(const RecordColumns& records, std::size_t number)
+      : records_(records), number_(number) {}
+
+  bool next() {
+    if (++place_ == records_.size()) return false;
+    if (place_ % Slab::most == 0) {
+      slab_ = &records_.slab_of(place_);
+      at_ = 0;
+    }
+    times_ = records_.times(*slab_, at_++);
+    return true;
+  }
+  bool is_before(const TableOfTrack& other) const { return times_.is_before(other.times_); }
+
+  const StartAndEnd& times() const { return times_; }
+  std::size_t place() const { return place_; }
+  std::size_t number() const { return number_; }
+
+ private:
+  const RecordColumns& records_;
+  std::size_t number_, place_ = SIZE_MAX;
+  const Slab* slab_ = nullptr;
+  std::size_t at_ = 0;  // the next place in it
+  StartAndEnd times_;
 };
 
-using Iterator = Items::iterator;
-
-// Nearly linear if the records are nearly sorted.
-void sort_run(Iterator first, Iterator end) {
-  auto moves = 4 * (end - first);
-  for (Iterator at = first; at != end; ++at) {
-    if (at == first || !before(*at, *(at - 1))) continue;
-    const Iterator place = std::upper_bound(first, at, *at, before);
-    moves -= at - place;
-    if (moves < 0) {
-      std::stable_sort(first, end, before);
-      return;
-    }
-    std::rotate(place, at, at + 1);
+Merge<TableOfTrack> merged(const std::vector<RecordColumns>& tables) {
+  Merge<TableOfTrack> merge;
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    merge.add(std::make_unique<TableOfTrack>(tables[i], i));
   }
+  return merge;
 }
 
-// Records of one table are adjacent.
-void sort(Items& items) {
-  Iterator sorted = items.begin();
-  while (sorted != items.end()) {
-    const Iterator end = std::find_if(
-        sorted, items.end(), [&](const Item& item) { return item.table != sorted->table; });
-    sort_run(sorted, end);
-    if (sorted != items.begin()) std::inplace_merge(items.begin(), sorted, end, before);
-    sorted = end;
+// The table that is each row, as calls of the driver inside of those of the runtime are. Nullopt:
+// some row would have records of several tables, or some table records in several rows.
+std::optional<std::vector<std::size_t>> rows_of_one_table(
+    const std::vector<RecordColumns>& tables) {
+  constexpr std::size_t none = SIZE_MAX;
+  std::vector<std::size_t> row_of(tables.size(), none), rows;
+  timeline::RowChoice choice;
+  Merge<TableOfTrack> merge = merged(tables);
+  while (const TableOfTrack* table = merge.next()) {
+    const std::size_t row = choice.choose(table->times().begin, table->times().end);
+    if (row == row_of[table->number()]) continue;
+    if (row_of[table->number()] != none || row != rows.size()) return std::nullopt;
+    row_of[table->number()] = row;
+    rows.push_back(table->number());
   }
+  return rows;
+}
+
+// Uses the memory of the tables again.
+std::vector<RecordColumns> divided(std::vector<RecordColumns>& tables, std::int64_t& left_out) {
+  std::vector<Slab> spare;
+  std::vector<RecordColumns> rows;
+  timeline::RowChoice choice;
+  Merge<TableOfTrack> merge = merged(tables);
+  while (const TableOfTrack* table = merge.next()) {
+    const std::size_t row = choice.choose(table->times().begin, table->times().end);
+    const std::size_t place = table->place();
+    RecordColumns& records = tables[table->number()];
+    const Item item = records[place];
+    if (place % Slab::most == Slab::most - 1) spare.push_back(records.take_slab_of(place));
+    if (row == timeline::RowChoice::none) {
+      ++left_out;
+      continue;
+    }
+    if (row == rows.size()) rows.emplace_back(spare);
+    rows[row].add(item);
+  }
+  return rows;
 }
 
 }  // namespace
 
-void make_rows(Items& items, Track& track) {
-  sort(items);
-  timeline::RowChoice choice;
-  LargeVector<std::uint8_t> row_of;
-  row_of.reserve(items.size());
-  std::vector<std::size_t> sizes;
-  for (const Item& item : items) {
-    const std::size_t row = choice.choose(item.begin, item.end);
-    static_assert(timeline::RowChoice::none <= UINT8_MAX);
-    row_of.push_back(static_cast<std::uint8_t>(row));
-    if (row == timeline::RowChoice::none) {
-      ++track.left_out;
-      continue;
-    }
-    if (row == sizes.size()) sizes.push_back(0);
-    ++sizes[row];
+void make_rows(std::vector<RecordColumns> tables, Track& track) {
+  for (RecordColumns& table : tables) {
+    table.sort();
+    track.records += static_cast<std::int64_t>(table.size());
   }
-  std::vector<std::unique_ptr<MemoryRow>> rows;
-  for (const std::size_t size : sizes) {
-    rows.push_back(std::make_unique<MemoryRow>());
-    rows.back()->reserve(size);
+  std::vector<RecordColumns> rows;
+  if (const auto whole = rows_of_one_table(tables)) {
+    for (const std::size_t table : *whole) rows.push_back(std::move(tables[table]));
+  } else {
+    rows = divided(tables, track.left_out);
+    tables.clear();
   }
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (row_of[i] != timeline::RowChoice::none) rows[row_of[i]]->add(items[i]);
-  }
-  track.records = static_cast<std::int64_t>(items.size());
-  items = {};
-  for (auto& row : rows) {
-    row->finish();
-    track.rows.push_back(std::move(row));
+  for (RecordColumns& row : rows) {
+    track.rows.push_back(std::make_unique<MemoryRow>(std::move(row)));
   }
 }
 
 void make_all_rows(std::vector<RowsJob>& jobs) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    for (std::size_t i = next++; i < jobs.size(); i = next++)
-      make_rows(*jobs[i].items, *jobs[i].track);
+    for (std::size_t i = next++; i < jobs.size(); i = next++) {
+      std::vector<RecordColumns> tables;
+      for (NamedRecords& table : *jobs[i].tables) {
+        table.records.rename(*table.names);
+        tables.push_back(std::move(table.records));
+      }
+      make_rows(std::move(tables), *jobs[i].track);
+    }
   };
   const std::size_t most = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 8);
   std::vector<std::future<void>> others;

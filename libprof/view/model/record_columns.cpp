@@ -1,0 +1,104 @@
+#include "libprof/view/model/record_columns.hpp"
+
+#include <algorithm>
+#include <utility>
+namespace gpuprof::view {
+namespace {
+
+constexpr std::size_t first_capacity = 64;
+constexpr std::size_t record_bytes = sizeof(std::int64_t) + 3 * sizeof(std::uint32_t) + 1;
+constexpr std::size_t huge = std::size_t{4} << 20;  // LargePages takes huge pages
+static_assert(Slab::most * record_bytes <= huge);
+
+std::size_t bytes_of(std::size_t records) {
+  return records == Slab::most ? huge : records * record_bytes;
+}
+
+}  // namespace
+
+Slab::Slab(std::size_t records)
+    : capacity(records),
+      memory_(LargePages<std::byte>().allocate(bytes_of(records)), Free{bytes_of(records)}) {
+  begin = reinterpret_cast<std::int64_t*>(memory_.get());
+  length = reinterpret_cast<std::uint32_t*>(begin + records);
+  id = length + records;
+  name = id + records;
+  table = reinterpret_cast<std::uint8_t*>(name + records);
+}
+
+void RecordColumns::grow() {
+  if (size_ % Slab::most != 0) {  // the only slab so far, and small
+    const Slab small = std::move(slabs_.back());
+    slabs_.back() = Slab(std::min(2 * small.capacity, Slab::most));
+    const Slab& large = slabs_.back();
+    std::copy_n(small.begin, size_, large.begin);
+    std::copy_n(small.length, size_, large.length);
+    std::copy_n(small.id, size_, large.id);
+    std::copy_n(small.name, size_, large.name);
+    std::copy_n(small.table, size_, large.table);
+  } else if (spare_ && !spare_->empty()) {
+    slabs_.push_back(std::move(spare_->back()));
+    spare_->pop_back();
+  } else {
+    slabs_.emplace_back(slabs_.empty() ? first_capacity : Slab::most);
+  }
+  used_ = size_ % Slab::most;
+  room_ = slabs_.back().capacity;
+}
+
+// Nearly linear if the records are nearly sorted.
+void RecordColumns::sort() {
+  if (std::exchange(sorted_, true)) return;
+  std::size_t moves = 0;
+  StartAndEnd last = times(0);  // of those that are in order
+  for (std::size_t at = 1; at < size_ && moves <= 4 * size_; ++at) {
+    const StartAndEnd own = times(at);
+    if (!own.is_before(last)) {
+      last = own;
+      continue;
+    }
+    std::size_t low = 0, high = at - 1;  // its place is in [low, high]
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (own.is_before(times(middle))) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    moves += at - low;
+    const Narrow its = get(at);
+    for (std::size_t i = at; i > low; --i) put(i, get(i - 1));
+    put(low, its);
+  }
+  if (moves <= 4 * size_) return;
+  LargeVector<Item> items;
+  items.reserve(size_);
+  for (std::size_t i = 0; i < size_; ++i) items.push_back((*this)[i]);
+  std::ranges::stable_sort(items, [](const Item& a, const Item& b) {
+    return StartAndEnd{a.begin, a.end}.is_before({b.begin, b.end});
+  });
+  wide_.clear();
+  for (std::size_t i = 0; i < size_; ++i) put(i, narrowed(items[i]));
+}
+
+void RecordColumns::rename(std::span<const std::uint32_t> names) {
+  for (std::size_t first = 0; first < size_; first += Slab::most) {
+    std::uint32_t* const name = slab_of(first).name;
+    const std::size_t count = std::min(size_ - first, Slab::most);
+    for (std::size_t i = 0; i < count; ++i) name[i] = names[name[i]];
+  }
+}
+
+void RecordColumns::read_ends(std::size_t first, std::span<std::int64_t> ends) const {
+  const std::size_t at = first % Slab::most;
+  const std::int64_t* const begin = slab_of(first).begin + at;
+  const std::uint32_t* const length = slab_of(first).length + at;
+  for (std::size_t i = 0; i < ends.size(); ++i) ends[i] = after(begin[i], length[i]);
+  if (wide_.empty()) return;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if (length[i] == wide) ends[i] = end(first + i);
+  }
+}
+
+}  // namespace gpuprof::view
