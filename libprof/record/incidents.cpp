@@ -24,8 +24,12 @@ constexpr std::size_t most_names = 100'000, most_open = 100'000;
 constexpr std::size_t most_durations = 64, least_durations = 10;  // for a median
 constexpr std::int64_t start_flag = 2, end_flag = 4;              // of a marker
 constexpr std::int64_t no_memory = 2;                             // cudaError_t and CUresult
-// A range is only known to be open when its end would have come, which took 1.5 s on an H100.
-constexpr nanoseconds on_the_way = seconds(3);
+// A range is known to be open when newer records of its process have come. Threads of a process are
+// not read at one moment, and who writes the file may be late by seconds, so that a clock says
+// nothing until it is silent.
+constexpr nanoseconds between_threads = seconds(1);
+constexpr seconds silent_for{10};
+constexpr int latest_calls = 2000;
 // GPU work of before cudaProfilerStop comes no later.
 constexpr seconds after_stop{2};
 // A question takes at most a twentieth of the time.
@@ -79,7 +83,7 @@ std::vector<Incident> Incidents::look(Clock::time_point now) {
   found_.clear();
   database_.execute("BEGIN");  // all statements see the same rows
   try {
-    if (wants(Trigger::Kind::range) || wants(Trigger::Kind::step)) look_at_ranges();
+    if (wants(Trigger::Kind::range) || wants(Trigger::Kind::step)) look_at_ranges(now);
     if (wants(Trigger::Kind::memory) || wants(Trigger::Kind::idle)) look_at_calls(now);
     if (wants(Trigger::Kind::memory)) look_at_memory_calls();
     if (wants(Trigger::Kind::idle)) look_at_work(now);
@@ -152,12 +156,13 @@ const Incidents::Name& Incidents::name_of(std::int64_t string) {
   return name;
 }
 
-void Incidents::look_at_ranges() {
+void Incidents::look_at_ranges(Clock::time_point now) {
   if (advance(markers)) {
     store::Statement rows = new_rows(markers, "flags, timestamp, processId, id, name");
     while (rows.step()) {
       const std::int64_t flags = rows.integer(0), time = rows.integer(1);
       const std::pair key{rows.integer(2), rows.integer(3)};
+      hear(key.first, time, now);
       if (flags & start_flag) {
         const Name& name = name_of(rows.integer(4));
         if (!name.triggers.empty() && open_.size() < most_open) open_[key] = {name, time};
@@ -172,17 +177,33 @@ void Incidents::look_at_ranges() {
       }
     }
   }
-  look_at_open_ranges();
+  if (!open_.empty()) look_at_open_ranges(now);
 }
 
-void Incidents::look_at_open_ranges() {
-  const auto now = cupti_now();
-  if (!now) return;
+void Incidents::hear(std::int64_t process, std::int64_t time, Clock::time_point now) {
+  Heard& heard = heard_[process];
+  if (time <= heard.newest) return;
+  heard = {time, now};
+}
+
+void Incidents::look_at_open_ranges(Clock::time_point now) {
+  for (const schema::ApiKind& kind : schema::api_kinds) {
+    const std::string table = "CUPTI_ACTIVITY_KIND_" + std::string(kind.kind);
+    if (!database_.has_table(table)) continue;
+    store::Statement calls = database_.prepare(
+        "SELECT processId, max(\"end\") FROM (SELECT processId, \"end\" FROM main." + table +
+        " ORDER BY _id_ DESC LIMIT " + std::to_string(latest_calls) + ") GROUP BY 1");
+    while (calls.step()) hear(calls.integer(0), calls.integer(1), now);
+  }
   for (auto& [key, range] : open_) {
-    const std::int64_t duration = *now - range.start - on_the_way.count();
+    if (range.reported) continue;
+    const Heard& heard = heard_[key.first];
+    auto until = std::optional(heard.newest - between_threads.count());
+    if (now - heard.at >= silent_for) until = cupti_now();
+    if (!until) continue;
     const std::size_t before = found_.size();
-    if (!range.reported) report(range, key.first, duration, " is open for ");
-    range.reported |= found_.size() > before;
+    report(range, key.first, *until - range.start, " is open for ");
+    range.reported = found_.size() > before;
   }
 }
 

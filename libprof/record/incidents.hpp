@@ -57,6 +57,11 @@ class Incidents {
     std::int64_t start = 0;
     bool reported = false;
   };
+  // The newest time of a process's records, on CUPTI's clock, and when it came.
+  struct Heard {
+    std::int64_t newest = 0;
+    Clock::time_point at{};
+  };
   struct Question {
     const Trigger* trigger = nullptr;
     Clock::time_point next{};  // when it is asked again
@@ -75,8 +80,9 @@ class Incidents {
                             const std::string& where = {});
   const Name& name_of(std::int64_t string);
   bool is_step(const std::string& name);
-  void look_at_ranges();
-  void look_at_open_ranges();
+  void look_at_ranges(Clock::time_point now);
+  void look_at_open_ranges(Clock::time_point now);
+  void hear(std::int64_t process, std::int64_t time, Clock::time_point now);
   void report(const Range& range, std::int64_t process, std::int64_t duration,
               const std::string& verb);
   void look_at_calls(Clock::time_point now);
@@ -96,6 +102,7 @@ class Incidents {
   std::map<std::string, Durations, std::less<>> durations_;      // by name without its number
   std::unordered_map<std::int64_t, Name> names_;                 // by StringTable id
   std::map<std::pair<std::int64_t, std::int64_t>, Range> open_;  // by process and id
+  std::unordered_map<std::int64_t, Heard> heard_;                // by process
   std::optional<compute::StepNames> step_names_;
   // nullopt: none yet, or its end was reported.
   std::optional<Clock::time_point> last_work_;

@@ -56,6 +56,7 @@ std::string text_of(const columns::Column& column, std::size_t row) {
 void add_rows(Rows& rows, const Chunk& chunk) {
   for (std::size_t row = 0; row < chunk.rows(); ++row) {
     auto& values = rows.emplace_back();
+    values.reserve(chunk.column_count());
     for (std::size_t i = 0; i < chunk.column_count(); ++i) {
       if (chunk[i].size() != chunk.rows()) throw std::logic_error("columns differ in length");
       values.push_back(text_of(chunk[i], row));
@@ -136,6 +137,7 @@ Rows selected(Database& database, const columns::TableInfo& table) {
   Rows rows;
   while (statement.step()) {
     auto& values = rows.emplace_back();
+    values.reserve(table.columns.size());
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       values.push_back(expected(statement, static_cast<int>(i), table.columns[i].type));
     }
