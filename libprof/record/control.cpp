@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,19 @@ wire::Fields refused(std::string_view why, std::string_view hint = {}) {
   return fields;
 }
 
+// Whether something was written into it lately, or into its log.
+bool is_in_use(const std::string& file) {
+  constexpr std::time_t lately = 600;
+  return std::ranges::any_of(std::array{file, file + "-wal"}, [](const std::string& path) {
+    struct stat facts {};
+    return stat(path.c_str(), &facts) == 0 && facts.st_mtime >= std::time(nullptr) - lately;
+  });
+}
+
+std::string file_name_of(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
 // The number of records in the files.
 std::int64_t kept(const store::LoadTotals& totals) {
   return static_cast<std::int64_t>(totals.records - std::min(totals.records, totals.let_go));
@@ -65,7 +79,8 @@ Control::Control(ControlOptions options, launch::Listener& listener, LoadingThre
   const auto begin = since_ + options_.delay.value_or(milliseconds(0));
   if (options_.delay) begins_ = begin;
   if (options_.duration) ends_ = begin + *options_.duration;
-  traces_ = !options_.delay;
+  if (options_.every) wait_for_the_wall_clock();
+  traces_ = !begins_;
   if (options_.keeps_last) {
     sigset_t signals;
     sigemptyset(&signals);
@@ -85,7 +100,7 @@ std::vector<std::string> Control::end() {
   [[maybe_unused]] const ssize_t written = write(stop_, &one, sizeof one);
   if (thread_.joinable()) thread_.join();
   std::vector<std::string> texts;
-  for (const auto& [file, waiting] : snapshots_.waiting()) texts.push_back(waiting.text());
+  if (const auto& waiting = snapshots_.waiting()) texts.push_back(waiting->text());
   return texts;
 }
 
@@ -120,7 +135,7 @@ bool Control::turn(int patience, bool goes_on) {
       look_at_the_size();
       if (waiting[2].revents) look_at_the_signal();
       take_incidents();
-      snapshots_.write_due(Clock::now());
+      if (const auto why = snapshots_.due(Clock::now())) write_snapshots(*why);
     }
     snapshots_.look_after();
     if (waiting[1].revents) {
@@ -143,15 +158,26 @@ int Control::patience_ms() const {
                                                         : -1;
 }
 
+void Control::wait_for_the_wall_clock() {
+  const auto now = std::chrono::system_clock::now();
+  at_ = now + (*options_.every - now.time_since_epoch() % *options_.every);
+  begins_ = Clock::now() + (*at_ - now);
+  ends_.reset();
+}
+
 void Control::look_at_the_clock() {
   const auto now = Clock::now();
+  // It may have been set meanwhile, and is, all the time, a little.
+  if (begins_ && at_) begins_ = now + (*at_ - std::chrono::system_clock::now());
   if (begins_ && now >= *begins_) {
     begins_.reset();
     trace(true);
+    if (options_.every && options_.duration) ends_ = now + *options_.duration;
   }
   if (ends_ && now >= *ends_) {
     ends_.reset();
     trace(false);
+    if (options_.every) return wait_for_the_wall_clock();
     note("the time to record is over; the program runs on");
   }
 }
@@ -167,9 +193,18 @@ void Control::look_at_the_size() {
 void Control::look_at_the_signal() {
   signalfd_siginfo taken{};
   if (read(signal_, &taken, sizeof taken) != sizeof taken) return;
-  const std::vector<std::string> files = loading_.committed().files;
-  for (const std::string& file : files) snapshots_.write(file, "SIGUSR2");
-  if (files.empty()) note("SIGUSR2: nothing is recorded yet");
+  write_snapshots("SIGUSR2");
+}
+
+// All processes are asked at once, so the files have the same time.
+void Control::write_snapshots(const std::string& why) {
+  wire::Fields ignored;
+  flush(ignored, listener_.ask_targets(std::nullopt, collector_patience));
+  std::vector<std::string> files = loading_.committed().files;
+  // Files of processes that ended long ago are whole.
+  if (files.size() > 1) std::erase_if(files, std::not_fn(is_in_use));
+  snapshots_.write(files, why);
+  if (files.empty()) note(why + ": nothing is recorded yet");
 }
 
 void Control::take_incidents() {
@@ -181,12 +216,14 @@ void Control::take_incidents() {
     // A range of a process that has died never ends, and without tracing there is no work.
     const bool is_over =
         incident.process == 0 ? active.empty() : std::ranges::count(active, incident.process) == 0;
-    if (traces_ && !is_over) snapshots_.add_incident(file, incident.text, now);
+    if (!traces_ || is_over) continue;
+    const std::string where = files.size() > 1 ? " (" + file_name_of(file) + ")" : "";
+    snapshots_.add_incident(incident.text + where, now);
   }
   for (const launch::Death& death : listener_.take_deaths()) {
-    // The file of one process ends with it. It may be the last process, so the end of the run.
-    if (files.size() != 1 || (!death.abrupt && active.empty())) continue;
-    snapshots_.add_incident(files.front(), death.text, now + end_patience);
+    // It may be the last process, so the end of the run.
+    if (files.empty() || (!death.abrupt && active.empty())) continue;
+    snapshots_.add_incident(death.text, now + end_patience);
   }
 }
 

@@ -24,6 +24,9 @@ struct ControlOptions {
   // From the beginning of the run: nothing is recorded before `delay`, and nothing from `duration`
   // after that on.
   std::optional<std::chrono::milliseconds> delay, duration;
+  // Instead of `delay`: recording begins at multiples of this on the wall clock, as that of other
+  // hosts does. With `duration` each of them begins it again, without it only the first.
+  std::optional<std::chrono::milliseconds> every = {};
   std::uint64_t most_bytes = 0;  // of the files: nothing more is recorded then; 0: no limit
   std::string recorded;          // groups of --trace, for `status`
   // Why tracing cannot be switched; empty: it can.
@@ -56,10 +59,13 @@ class Control {
 
   void run();
   bool turn(int patience_ms, bool goes_on);
+  // The next multiple of `every`.
+  void wait_for_the_wall_clock();
   void look_at_the_clock();
   void look_at_the_size();
   void look_at_the_signal();
   void take_incidents();
+  void write_snapshots(const std::string& why);
   int patience_ms() const;
   wire::Fields answer(const wire::Fields& request);
   bool is_meant(const wire::Fields& request);
@@ -79,6 +85,7 @@ class Control {
   bool traces_ = true;
   Clock::time_point since_;  // it has been so
   std::optional<Clock::time_point> begins_, ends_;
+  std::optional<std::chrono::system_clock::time_point> at_;  // when it begins, by `every`
   RunWatch watch_;
   Snapshots snapshots_;
   int signal_ = -1;  // a signalfd; -1: it is not taken

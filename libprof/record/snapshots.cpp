@@ -6,6 +6,7 @@
 #include <array>
 #include <ctime>
 #include <filesystem>
+#include <utility>
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/text.hpp"
@@ -14,6 +15,14 @@ namespace gpuprof::record {
 namespace {
 
 constexpr std::chrono::milliseconds snapshot_patience{3'600'000};
+
+std::string time_of_name() {
+  std::array<char, 32> text{};
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  std::strftime(text.data(), text.size(), "-%Y%m%d-%H%M%S", localtime_r(&now, &parts));
+  return text.data();
+}
 
 }  // namespace
 
@@ -26,13 +35,9 @@ void Snapshots::note(const std::string& text) const {
 }
 
 // The copy does not replace a file either, should one get the name meanwhile.
-std::string Snapshots::free_name(const std::string& file) const {
-  std::array<char, 32> time{};
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  std::strftime(time.data(), time.size(), "-%Y%m%d-%H%M%S", localtime_r(&now, &parts));
+std::string Snapshots::free_name(const std::string& file, const std::string& time) const {
   const std::filesystem::path path(file);
-  const std::string stem = path.parent_path() / (path.stem().string() + time.data());
+  const std::string stem = path.parent_path() / (path.stem().string() + time);
   const std::string end = path.extension().string();
   std::string name = stem + end;
   const auto is_taken = [&] {
@@ -44,28 +49,26 @@ std::string Snapshots::free_name(const std::string& file) const {
   return name;
 }
 
-void Snapshots::write(const std::string& file, const std::string& why) {
-  const std::string name = free_name(file);
-  try {
-    copies_.push_back(
-        {file, name, why,
-         std::make_unique<HelperProcess>(
-             "/proc/self/exe",
-             std::vector<std::string>{"snapshot", file, "-q", "-o", name, "--why=" + why},
-             std::vector<HelperProcess::File>{}, snapshot_patience)});
-  } catch (const Error& error) {
-    note(name + ": " + error.what());
+void Snapshots::write(const std::vector<std::string>& files, const std::string& why) {
+  const std::string time = time_of_name();
+  for (const std::string& file : files) {
+    const std::string name = free_name(file, time);
+    try {
+      copies_.push_back({file, name, why,
+                         std::make_unique<HelperProcess>(
+                             "/proc/self/exe",
+                             std::vector<std::string>{"snapshot", file, "-q", "-o", name,
+                                                      "--why=" + why, "--as-it-is"},
+                             std::vector<HelperProcess::File>{}, snapshot_patience)});
+    } catch (const Error& error) {
+      note(name + ": " + error.what());
+    }
   }
 }
 
-void Snapshots::add_incident(const std::string& file, const std::string& why,
-                             Clock::time_point due) {
-  const auto [waiting, is_new] = waiting_.try_emplace(file, Waiting{why, 0, due});
-  if (!is_new) ++waiting->second.more;
-}
-
-bool Snapshots::writes(const std::string& file) const {
-  return std::ranges::find(copies_, file, &Copy::file) != copies_.end();
+void Snapshots::add_incident(const std::string& why, Clock::time_point due) {
+  if (waiting_) ++waiting_->more;
+  if (!waiting_) waiting_ = {why, 0, due};
 }
 
 void Snapshots::look_after() {
@@ -78,24 +81,21 @@ void Snapshots::look_after() {
   });
 }
 
-void Snapshots::write_due(Clock::time_point now) {
-  std::erase_if(waiting_, [&](const auto& each) {
-    const auto& [file, waiting] = each;
-    const auto last = last_.find(file);
-    const bool too_soon = last != last_.end() && now - last->second < limits_.between;
-    if (begun_ < limits_.most && (now < waiting.due || too_soon || writes(file))) return false;
-    if (begun_ == limits_.most) {
-      if (!std::exchange(said_, true)) {
-        note(waiting.why + "; " + count_of(begun_, "snapshot") +
-             " were written, no more are (--snapshots)");
-      }
-      return true;
+std::optional<std::string> Snapshots::due(Clock::time_point now) {
+  if (!waiting_) return std::nullopt;
+  const bool full = begun_ == limits_.most;
+  const bool too_soon = last_ && now - *last_ < limits_.between;
+  if (!full && (now < waiting_->due || too_soon || writes())) return std::nullopt;
+  const std::string why = std::exchange(waiting_, std::nullopt)->text();
+  if (full) {
+    if (!std::exchange(said_, true)) {
+      note(why + "; " + count_of(begun_, "snapshot") + " were written, no more are (--snapshots)");
     }
-    ++begun_;
-    last_[file] = now;
-    write(file, waiting.text());
-    return true;
-  });
+    return std::nullopt;
+  }
+  ++begun_;
+  last_ = now;
+  return why;
 }
 
 }  // namespace gpuprof::record

@@ -117,6 +117,23 @@ class Control(ControlTest):
         self.assertGreater(database.one("SELECT count(*) FROM kernels"), 0)
         self.assertEqual(database.one(KERNELS), 0)
 
+    def test_by_the_wall_clock(self):
+        """Half of each second. The stand-in's times are those of the clock."""
+        target = self.run_obeys("--activate", "every:1s", "--duration", "500ms")
+        self.when_found(target.pid)
+        self.tell(target, "begin")
+        self.wait_for(lambda: self.database(integrity=False).one(
+            "SELECT count(DISTINCT start / 1000000000) >= 2 FROM kernels"))  # fmt: skip
+        self.tell(target, "end")
+        self.assertIn(self.status(target.pid)["state"], ("waits", "records"))
+        self.leave(target)
+        database = self.database()
+        first, last = database.rows(
+            "SELECT min(start % 1000000000), max(start % 1000000000) FROM kernels"
+        )[0]
+        self.assertLess(first, 100_000_000)
+        self.assertLess(last, 900_000_000)
+
     def test_up_to_a_size(self):
         target = self.run_obeys("--max-size", "1MB")
         self.tell(target, "begin")
@@ -132,7 +149,9 @@ class Control(ControlTest):
         self.assertIn("no gpuprof of yours records into nothing.sqlite", ran.stderr)
         self.assertEqual(self.control("stop", os.getpid()).returncode, CANNOT_FIND)
         for words in (["--delay", "soon"], ["--max-size", "7"], ["--delay", "1s", "--pc-sampling"],
-                      ["--delay", "1s", "--profile-from-start", "off"]):  # fmt: skip
+                      ["--delay", "1s", "--profile-from-start", "off"], ["--activate", "10s"],
+                      ["--activate", "every:10s", "--delay", "1s"],
+                      ["--activate", "every:10s", "--duration", "10s"]):  # fmt: skip
             with self.subTest(words=words):
                 self.assertEqual(self.control(*words, "true").returncode, 5)
 
@@ -332,6 +351,34 @@ class Triggers(ControlTest):
         died = f"process {others[1]} was ended by signal 9 (Killed)"
         self.assertIn(died + ": the run's file has", said)
         self.assertIn(died, self.database().run()["written_because"])
+
+    def test_a_file_for_each_process(self):
+        """What happens in one process writes a snapshot of all, of the same time."""
+        steady = self.program("steady")
+        self.output = self.folder / "run-%p.sqlite"
+        options = ["--keep-last", "60s", "--trigger", "range:part>250ms"]
+        target = self.start_ready(
+            [*self.command(["obeys"], options)[:-1], "sh", "-c",
+             f"{steady} 100 1 >/dev/null & exec {self.program('obeys')}"], TMPDIR=self.folder
+        )  # fmt: skip
+        self.wait_for(lambda: len(list(self.folder.glob("run-*.sqlite"))) == 2)
+        self.tell(target, "begin")
+        self.tell(target, "range part 300")
+        snapshots = [self.snapshot(target) for _ in range(2)]
+        self.assertEqual(len({why for _, why in snapshots}), 1)
+        self.assertRegex(snapshots[0][1], r'range "part" of .* \(run-\d+.sqlite\)$')
+        self.assertEqual(len({p.stem[-15:] for p in self.folder.glob("run-*-*-*.sqlite")}), 1)
+        ends = [
+            database.one('SELECT max("end") FROM kernels') for database, _ in snapshots
+        ]
+        self.assertLess(max(ends) - min(ends), 2_000_000_000)
+        ran = self.control("snapshot", target.pid, "-o", "x.sqlite")
+        self.assertIn("it records into 2 files", ran.stderr)
+        one = min(self.folder.glob("run-*.sqlite"), key=lambda path: len(path.name))
+        self.ask("snapshot", one, "-o", "x.sqlite")
+        for process in pids_of(target.pid, "steady"):
+            os.kill(process, signal.SIGKILL)
+        self.leave(target)
 
     def test_storm(self):
         """A number of snapshots is the most, and then nothing more is said."""

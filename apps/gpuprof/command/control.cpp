@@ -1,9 +1,12 @@
 // Commands for a recording that goes on: what it does, and what it should do.
+#include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "apps/gpuprof/command/grammar.hpp"
@@ -23,6 +26,10 @@ namespace {
 struct ControlArguments {
   std::string recording;
   bool json = false;
+};
+
+struct SnapshotJob : ExcerptJob {
+  bool as_it_is = false;
 };
 
 wire::Fields ask(const std::string& recording, std::string_view what) {
@@ -103,7 +110,7 @@ void print_status(const wire::Fields& status) {
     std::cout << name << std::string(12 - name.size(), ' ') << printable(text) << '\n';
   };
   line("state", state == "records"   ? "recording for " + seconds
-                : state == "waits"   ? "waiting for --delay, " + seconds + " so far"
+                : state == "waits"   ? "waiting to begin, " + seconds + " so far"
                 : state == "stopped" ? "stopped for " + seconds
                                      : "the file can no longer be written");
   line("trace", status.text("trace"));
@@ -132,18 +139,25 @@ int show_status(ControlArguments& arguments) {
   });
 }
 
-int take_snapshot(ExcerptJob& job) {
-  const wire::Fields answer = ask(job.input, "flush");
-  const std::vector<std::string> files = files_of(answer);
+// Of the files of a recording, the one that was named.
+std::string chosen_file(const std::string& named, const std::vector<std::string>& files) {
   if (files.empty()) {
     throw Error("nothing is recorded yet", "", ExitCode::nothing_recorded);
   }
-  if (files.size() > 1) {
-    throw Error("it records into " + std::to_string(files.size()) + " files",
-                "name one of them: " + printable(joined(files, ", ")), ExitCode::bad_option);
-  }
-  job.input = files.front();
+  if (files.size() == 1) return files.front();
+  std::error_code ignored;
+  const std::string path = std::filesystem::weakly_canonical(named, ignored).string();
+  const auto found = std::ranges::find(files, path);
+  if (found != files.end()) return *found;
+  throw Error("it records into " + std::to_string(files.size()) + " files",
+              "name one of them: " + printable(joined(files, ", ")), ExitCode::bad_option);
+}
+
+int take_snapshot(SnapshotJob& job) {
   job.options.finish = true;
+  if (job.as_it_is) return write_excerpt(job);
+  const wire::Fields answer = ask(job.input, "flush");
+  job.input = chosen_file(job.input, files_of(answer));
   const int code = write_excerpt(job);
   if (!job.file.quiet) print_trouble(answer);
   return code;
@@ -166,8 +180,10 @@ void declare_status(Grammar& grammar, ControlArguments& arguments) {
   grammar.take("--json", &arguments.json, "One JSON document");
 }
 
-void declare_snapshot(Grammar& grammar, ExcerptJob& job) {
+void declare_snapshot(Grammar& grammar, SnapshotJob& job) {
   take_recording(grammar, job.input);
+  grammar.take("--as-it-is", &job.as_it_is,
+               "Of a FILE: what is in it already, without asking the processes for more");
   grammar.take("--why", &job.options.why, "What gpuprof info should say about it", "TEXT");
   take_file_options(grammar, job);
   grammar.require("export-profile");
@@ -212,7 +228,7 @@ extern const Subcommand snapshot_command{
     .usage = "PID|FILE -o FILE",
     .help = "Copy what is recorded so far into a file of its own",
     .rare = true,
-    .declare = command<ExcerptJob, declare_snapshot, take_snapshot>,
+    .declare = command<SnapshotJob, declare_snapshot, take_snapshot>,
 };
 
 }  // namespace gpuprof::app

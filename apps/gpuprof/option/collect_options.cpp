@@ -30,6 +30,16 @@ std::optional<Refusal> set_timeout(Options& options, const std::string& value) {
   return {};
 }
 
+std::optional<Refusal> set_activate(Options& options, const std::string& value) {
+  constexpr std::string_view every = "every:";
+  const auto time = value.starts_with(every) ? time_of(value.substr(every.size())) : std::nullopt;
+  if (!time || *time < std::chrono::seconds(1)) {
+    return Refusal{.takes = "every: and a time from 1s on, such as every:10s"};
+  }
+  options.activate_every = time;
+  return {};
+}
+
 std::optional<Refusal> set_keep_last(Options& options, const std::string& value) {
   constexpr std::uint64_t least = 10'000'000;  // some batches of a collector
   const auto time = value.ends_with('B') ? std::nullopt : time_of(value);
@@ -240,6 +250,13 @@ std::vector<Option> collect_options() {
        .help = "Record for this long, from the start or --delay on; the program runs on",
        .is = ours,
        .set = time([](Options & o) -> auto& { return o.duration; })},
+      {.name = "activate",
+       .argument = "every:TIME",
+       .help = "Begin when the wall clock shows a multiple of this time, every:10s say: gpuprof "
+               "does so at the same moment for all ranks, also on other hosts\n"
+               "With --duration it records for that long, each time.",
+       .is = ours,
+       .set = set_activate},
       {.name = "capture-range",
        .argument = "PART",
        .help = "Record a part of the program alone: nvtx:NAME while that range is open, "

@@ -155,17 +155,9 @@ class Parser {
         why_not_in_one_run(options_, everything ? "--everything" : "--pm-sampling");
     if (!apart.empty()) errors_.push_back("Error: " + apart);
     const std::string control = why_not_switched(options_);
-    if (keeps_last(options_) && !control.empty()) {
-      errors_.emplace_back("Error: --keep-last keeps traces; metrics and samples are kept whole.");
-    }
-    if (keeps_last(options_) && options_.max_bytes > 0) {
-      errors_.emplace_back("Error: --keep-last and --max-size exclude one another.");
-    }
-    if (keeps_last(options_) && options_.output.empty() && !importing()) {
-      errors_.emplace_back("Error: --keep-last needs -o FILE.");
-    }
-    if (const std::string wrong = why_no_triggers(options_); !wrong.empty()) {
-      errors_.push_back("Error: " + wrong);
+    for (const std::string& wrong : {importing() ? "" : why_not_kept(options_),
+                                     why_no_triggers(options_), why_not_activated(options_)}) {
+      if (!wrong.empty()) errors_.push_back("Error: " + wrong);
     }
     if (!options_.ranks.empty() && !importing()) {
       if (!control.empty()) {
@@ -180,10 +172,10 @@ class Parser {
     }
     const bool switches = options_.delay || options_.duration || options_.max_bytes > 0;
     if (switches && !control.empty()) {
-      errors_.push_back("Error: --delay, --duration, --max-size: " + control);
+      errors_.push_back("Error: --delay, --duration, --max-size: " + control + ".");
     }
     const bool part = !options_.capture.what.empty();
-    if (part && !control.empty()) errors_.push_back("Error: --capture-range: " + control);
+    if (part && !control.empty()) errors_.push_back("Error: --capture-range: " + control + ".");
     if (part && (options_.delay || !options_.profile_from_start)) {
       errors_.emplace_back("Error: --capture-range excludes --delay and --profile-from-start off.");
     }
@@ -266,6 +258,29 @@ std::string why_no_triggers(const Options& options) {
     if (options.keep_time && *options.keep_time <= trigger.longest) {
       return "--trigger " + trigger.text + " needs a longer --keep-last: what came before is gone.";
     }
+  }
+  return {};
+}
+
+std::string why_not_kept(const Options& options) {
+  if (!keeps_last(options)) return {};
+  if (!why_not_switched(options).empty()) {
+    return "--keep-last keeps traces; metrics and samples are kept whole.";
+  }
+  if (options.max_bytes > 0) return "--keep-last and --max-size exclude one another.";
+  return options.output.empty() ? "--keep-last needs -o FILE." : "";
+}
+
+std::string why_not_activated(const Options& options) {
+  if (!options.activate_every) return {};
+  if (const std::string control = why_not_switched(options); !control.empty()) {
+    return "--activate: " + control + ".";
+  }
+  if (options.delay || !options.capture.what.empty() || !options.profile_from_start) {
+    return "--activate excludes --delay, --capture-range and --profile-from-start off.";
+  }
+  if (options.duration && *options.duration >= *options.activate_every) {
+    return "--duration has to be shorter than the time of --activate, which begins it again.";
   }
   return {};
 }

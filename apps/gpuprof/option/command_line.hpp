@@ -104,6 +104,7 @@ struct Options {
   bool kernel_latency_timestamps = false;
   // The part of the run that is recorded; absent: all.
   std::optional<std::chrono::milliseconds> delay, duration;
+  std::optional<std::chrono::milliseconds> activate_every;  // see record::ControlOptions
   CaptureOptions capture;
   std::uint64_t max_bytes = 0;  // of the file: nothing more is recorded then; 0: no limit
   // What a ring keeps: the latest records; with neither, all.
@@ -175,7 +176,13 @@ inline bool keeps_last(const Options& options) {
   return options.keep_time || options.keep_bytes > 0;
 }
 
-// Why recording cannot begin and end in the middle of a run, as a sentence; empty if it can.
+// Why not only the latest records can be kept, as a sentence; empty if they can, or are not wanted.
+std::string why_not_kept(const Options& options);
+
+// The same for beginning by the wall clock.
+std::string why_not_activated(const Options& options);
+
+// Why recording cannot begin and end in the middle of a run, without a full stop; empty if it can.
 std::string why_not_switched(const Options& options);
 
 // Why --trigger cannot work with the other options, as a sentence; empty if it can.

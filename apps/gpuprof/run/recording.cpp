@@ -51,7 +51,8 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
   config.set("allocation_source", static_cast<std::int64_t>(selection.allocation_source));
   config.set("latency_timestamps", static_cast<std::int64_t>(options.kernel_latency_timestamps));
   const bool whole = options.capture.what.empty();
-  config.set("from_start", std::int64_t{options.profile_from_start && !options.delay && whole});
+  const bool waits = options.delay || options.activate_every;
+  config.set("from_start", std::int64_t{options.profile_from_start && !waits && whole});
   if (!whole) {
     config.set("capture", options.capture.what);
     config.set("capture_from", options.capture.from);
@@ -106,6 +107,7 @@ record::ControlOptions control_options(const Options& options,
                                        const record::Say& say) {
   return {.delay = options.delay,
           .duration = options.duration,
+          .every = options.activate_every,
           .most_bytes = options.max_bytes,
           .recorded = selection.groups,
           .why_not_switched = why_not_switched(options),
