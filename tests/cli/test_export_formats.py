@@ -30,7 +30,7 @@ except ImportError:  # scripts/setup gets it
 
 CAPTURES = ("vector_add", "torch_step", "two_processes", "streams_graph", "nvtx_threads", "die")
 PREFIX = "CUPTI_ACTIVITY_KIND_"
-ENDINGS = ("json", "pftrace", "speedscope.json", "folded", "pb.gz", "csv", "arrow")
+ENDINGS = ("json", "pftrace", "speedscope.json", "folded", "pb.gz", "otlp", "csv", "arrow")
 HOSTILE = 'q"uo\\te;\x01\n\x1b[31m / \u202e' + "x" * 65536
 
 
@@ -261,6 +261,49 @@ class Formats(unittest.TestCase):
             }
             yield frames[::-1], time, count, labels
 
+    def otlp(self, name):
+        """For each sample: frames, time, count, attributes; as pprof()."""
+        whole = (self.folder / f"{name}.otlp").read_bytes()
+        tables = collections.defaultdict(list)
+        for number, value in fields(one(whole, 2)):
+            tables[number].append(value)
+        strings = [text.decode("utf-8") for text in tables[5]]
+        self.assertEqual(strings[0], "")
+        for number, table in tables.items():  # the first is for what is not set
+            self.assertEqual((len(set(table)), table[0]), (len(table), b""), number)
+
+        def attributes(message, number):
+            places = [tables[6][value] for field, value in fields(message) if field == number]
+            for place in places:
+                value = one(place, 2)
+                yield strings[one(place, 1)], one(value, 3) or one(value, 1).decode("utf-8")
+
+        def frame(location):
+            kinds = dict(attributes(tables[2][location], 4))
+            self.assertLessEqual(set(kinds), {"profile.frame.type"})
+            return strings[one(tables[3][one(one(tables[2][location], 3), 1)], 1)], kinds
+
+        scope = one(one(whole, 1), 2)
+        self.assertEqual(one(one(scope, 1), 1), b"gpuprof")
+        times, counts = (value for field, value in fields(scope) if field == 2)
+        for profile, type_and_unit in (
+            (times, ["gpu_time", "nanoseconds"]),
+            (counts, ["gpu_work", "count"]),
+        ):
+            self.assertEqual([strings[v] for _, v in fields(one(profile, 1))], type_and_unit)
+        samples = [[value for field, value in fields(profile) if field == 2]
+                   for profile in (times, counts)]  # fmt: skip
+        for time, count in zip(*samples):
+            self.assertEqual(one(time, 1), one(count, 1))
+            frames = [frame(value) for _, value in fields(tables[7][one(time, 1)])][::-1]
+            self.assertEqual(frames[-1][1], {"profile.frame.type": "cuda"})
+            yield (
+                [text for text, _ in frames],
+                one(time, 4),
+                one(count, 4),
+                dict(attributes(time, 2)),
+            )
+
     def check_all(self, name):
         work, calls = self.gpu_work(name), self.calls(name)
         kinds = {kind for kind, _, _ in work} | {kind for kind, _, _ in calls}
@@ -291,6 +334,10 @@ class Formats(unittest.TestCase):
             for frames, time in stacks:
                 found[frames[-1]] += time
             self.assertEqual(found, by_name)
+        self.assertEqual(
+            sorted((f, t, c, a["cuda.device"], a["cuda.stream"]) for f, t, c, a in self.otlp(name)),
+            sorted((f, t, c, l["device"], l["stream"]) for f, t, c, l in samples),
+        )
         counts = collections.Counter()
         for frames, _, count, labels in samples:
             counts[frames[-1]] += count

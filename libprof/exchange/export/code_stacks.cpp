@@ -42,6 +42,7 @@ void CodeStacks::read_stacks(reading::Profile& profile) {
       StackFrame frame{std::string(chunk[3].text(row)), std::string(chunk[2].text(row)),
                        columns::whole(chunk[4], row)};
       const bool native = !chunk[5].is_null(row);
+      frame.kind = native ? StackFrame::Kind::native : StackFrame::Kind::python;
       if (native && !frame.name.empty()) frame.name = demangled(frame.name);
       if (frame.name.empty()) frame.name = frame.file.substr(frame.file.rfind('/') + 1);
       if (frame.name.empty()) frame.name = "unknown code";

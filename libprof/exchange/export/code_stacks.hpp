@@ -17,8 +17,11 @@ namespace gpuprof::exporting {
 
 // A function, or whatever else is in a stack.
 struct StackFrame {
+  enum class Kind { other, python, native, work };
+
   std::string name, file = {};  // file: empty if none is known
   std::int64_t line = 0;        // 0: not known
+  Kind kind = Kind::other;
   auto operator<=>(const StackFrame&) const = default;
 };
 

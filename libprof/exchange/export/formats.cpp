@@ -7,14 +7,15 @@
 namespace gpuprof::exporting {
 
 extern const FileFormat arrow_format, chrome_format, chrome_gzip_format, csv_format, folded_format,
-    hta_format, hta_gzip_format, nsys_format, perfetto_format, pprof_format, speedscope_format;
+    hta_format, hta_gzip_format, nsys_format, otlp_format, perfetto_format, pprof_format,
+    speedscope_format;
 
 namespace {
 
-constexpr std::array<const FileFormat*, 11> all_formats{
+constexpr std::array<const FileFormat*, 12> all_formats{
     &perfetto_format, &chrome_format, &chrome_gzip_format, &hta_format,
     &hta_gzip_format, &nsys_format,   &folded_format,      &speedscope_format,
-    &pprof_format,    &csv_format,    &arrow_format};
+    &pprof_format,    &otlp_format,   &csv_format,         &arrow_format};
 
 }  // namespace
 
