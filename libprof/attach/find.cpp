@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <map>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -59,10 +58,11 @@ bool is_ours(pid_t process) {
          owner.st_uid == geteuid();
 }
 
-// 0: it is gone.
+// 0: it has ended, though its parent may not have asked yet.
 pid_t parent_of(pid_t process) {
   const std::vector<std::string> fields = process_stat(process);
-  return fields.size() > 1 ? parse<pid_t>(fields[1]).value_or(0) : 0;
+  const bool there = fields.size() > 1 && fields[0] != "Z" && fields[0] != "X";
+  return there ? parse<pid_t>(fields[1]).value_or(0) : 0;
 }
 
 }  // namespace
@@ -77,19 +77,29 @@ std::vector<pid_t> processes_of_user() {
               ExitCode::application_not_found);
 }
 
-std::vector<pid_t> processes_of_tree(pid_t root) {
-  std::map<pid_t, std::vector<pid_t>> children;
-  for (const pid_t process : all_processes()) children[parent_of(process)].push_back(process);
-  std::vector<pid_t> tree{root}, found;
-  for (std::size_t i = 0; i < tree.size(); ++i) {
-    if (uses_cuda(tree[i])) found.push_back(tree[i]);
-    // A process that was given the number of another meanwhile may be in it twice.
-    const std::vector<pid_t> its = std::exchange(children[tree[i]], {});
-    tree.insert(tree.end(), its.begin(), its.end());
+void Tree::look() {
+  const std::vector<pid_t> now = all_processes();
+  const auto is_gone = [&](pid_t process) { return !std::ranges::binary_search(now, process); };
+  std::erase_if(processes_, [](pid_t process) { return parent_of(process) == 0; });
+  std::erase_if(others_, is_gone);
+  std::vector<std::pair<pid_t, pid_t>> unknown;  // with their parents
+  for (const pid_t process : now) {
+    if (processes_.contains(process) || others_.contains(process)) continue;
+    unknown.emplace_back(process, parent_of(process));
   }
-  std::ranges::sort(found);
+  // Numbers begin again at some time, so a parent may have a higher one.
+  const auto joins = [this](const auto& each) {
+    return processes_.contains(each.second) && processes_.insert(each.first).second;
+  };
+  while (std::erase_if(unknown, joins) > 0) continue;
+  for (const auto& [process, parent] : unknown) others_.insert(process);
+}
+
+std::vector<pid_t> processes_of_tree(const Tree& tree) {
+  std::vector<pid_t> found;
+  std::ranges::copy_if(tree.processes(), std::back_inserter(found), uses_cuda);
   if (!found.empty()) return found;
-  throw Error("neither process " + std::to_string(root) + " nor a descendant uses CUDA",
+  throw Error("neither process " + std::to_string(tree.root()) + " nor a descendant uses CUDA",
               "attach later, or start it with gpuprof", ExitCode::application_not_found);
 }
 

@@ -36,6 +36,8 @@ class Process {
   std::vector<Mapping> maps() const;
   // Whether the driver is mapped. Throws if that cannot be read.
   bool uses_cuda() const;
+  // Whether it has a context, as far as can be seen. Throws in the same way.
+  bool has_context() const { return !cuda_threads().empty() && uses_cuda(); }
   // Its threads whose names begin as those of CUDA do.
   std::vector<pid_t> cuda_threads() const;
   ReadMemory memory() const;

@@ -29,12 +29,18 @@ class Captures {
       before();
     } else if (!enters && (!begins || *static_cast<const CUresult*>(call.functionReturnValue) !=
                                           CUDA_SUCCESS)) {
-      streams_.fetch_sub(1);
+      ended();
     }
     return true;
   }
 
  private:
+  // Perhaps one that began before anybody listened.
+  void ended() {
+    for (int now = streams_.load(); now > 0 && !streams_.compare_exchange_weak(now, now - 1);) {
+    }
+  }
+
   std::atomic<int> streams_{0};
 };
 

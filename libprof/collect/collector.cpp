@@ -443,26 +443,37 @@ bool Collector::listen(int timeout_ms) {
     if (some) buffers_.resume();
     return some;
   }
-  if (const auto metrics = metrics_.use()) return metrics->listen(timeout_ms);
+  wire::Frame frame;
+  if (const auto metrics = metrics_.use()) {
+    if (!metrics->listen(timeout_ms, frame)) return false;
+    take_request(frame);
+    return true;
+  }
   const auto by_context = by_context_.use();
   if (by_context && by_context->by_launch()) return by_context->listen(timeout_ms);
-  wire::Frame frame;
   if (!channel_.receive(frame, timeout_ms)) return false;
   take_message(frame);
   return true;
 }
 
-void Collector::take_message(const wire::Frame& frame) {
-  if (frame.type == wire::FrameType::config) {
-    const wire::Fields fields = wire::Decoder(frame.payload()).fields();
-    if (fields.find("leave")) return leave_asked_.store(true);
-    if (const auto trace = fields.find("trace")) switch_tracing(*trace == "on");
-    if (const auto number = fields.find("control")) {
-      flush(0);
-      return stream_.tell("controlled", *number);
-    }
-    if (fields.find("trace")) return;
+bool Collector::take_request(const wire::Frame& frame) {
+  if (frame.type != wire::FrameType::config) return false;
+  const wire::Fields fields = wire::Decoder(frame.payload()).fields();
+  const auto trace = fields.find("trace"), number = fields.find("control");
+  if (fields.find("leave")) {
+    leave_asked_.store(true);
+    return true;
   }
+  if (trace) switch_tracing(*trace == "on");
+  if (number) {
+    flush(0);
+    stream_.tell("controlled", *number);
+  }
+  return trace || number;
+}
+
+void Collector::take_message(const wire::Frame& frame) {
+  if (take_request(frame)) return;
   const auto late = stream_.late_answer(frame);
   if (late && !late->text("metrics").empty()) {
     stream_.tell("metrics_error", "gpuprof stood still when the process started");

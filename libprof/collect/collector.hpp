@@ -183,6 +183,8 @@ class Collector {
   // Waits until the launcher sends or accepts something, and handles it. false: timed out.
   bool listen(int timeout_ms);
   void take_message(const wire::Frame& frame);
+  // false: it is something else.
+  bool take_request(const wire::Frame& frame);
   void look_for_driver();
   void look_for_second_clients();
   static void look_for_new_clients() noexcept;

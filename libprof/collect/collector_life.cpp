@@ -133,7 +133,7 @@ bool Collector::set_up(const char* socket_path) {
         [this](const CUpti_ResourceData& module) { buffers_.add_module(module); });
   }
   if (memory_) memory_->begin(contexts_.all(), config_.integer("stacks", 0) != 0);
-  if (const auto metrics = metrics_.use()) metrics->begin(contexts_.all());
+  if (const auto metrics = metrics_.use()) metrics->begin(contexts_.all(), attached_.load());
   tracing_.begin();
   if (capture_.from_start()) tracing_.start();
   // After that: CUPTI 13.5 records no kernels in a context that is already being sampled.
@@ -229,6 +229,10 @@ void Collector::leave() noexcept {
   try {
     const std::lock_guard lock(starting_);
     if (!running() || exiting_.load()) return;
+    // While their callbacks still come.
+    if (memory_) memory_->finish();
+    const bool left = !metrics_.there() || metrics_.use()->leave();
+    if (const auto by_context = by_context_.use()) by_context->finish();
     state_.store(State::leaving);
     flush(0);  // the calls until now
     tracing_.end_among_calls([this] { subscription_.disable(); });
@@ -246,6 +250,9 @@ void Collector::leave() noexcept {
     }
     say_goodbye();
     channel_.shut();
+    if (tracker_) tracker_->stop();
+    left ? metrics_.remove(users_patience) : metrics_.keep();
+    by_context_.remove(users_patience, &ContextCollectors::held);
     state_.store(State::idle);
     contexts_.forget();
     buffers_.release_memory();

@@ -18,6 +18,9 @@ namespace {
 constexpr std::chrono::seconds end_patience{1};
 // After this time, launches already under way before our first callback are done.
 constexpr std::chrono::milliseconds launch_time{2};
+// The same for captures into graphs, of which nobody says that they have begun.
+constexpr std::chrono::milliseconds capture_time{1000};
+constexpr std::chrono::seconds capture_patience{5};  // at the end
 
 // The context whose lock this thread holds during a launch, or null.
 thread_local RangeContext* launching = nullptr;
@@ -57,8 +60,8 @@ RangeContext* RangeProfiler::find(CUcontext handle) {
 
 // A launch that we were not notified of would become a range of CUPTI's in the first window. If one
 // takes longer than this wait, there is one range too many, and that window has no values.
-void RangeProfiler::begin(const std::vector<CUcontext>& contexts) {
-  if (!contexts.empty()) std::this_thread::sleep_for(launch_time);
+void RangeProfiler::begin(const std::vector<CUcontext>& contexts, bool attached) {
+  if (!contexts.empty()) std::this_thread::sleep_for(attached ? capture_time : launch_time);
   for (const CUcontext context : contexts) context_created(context);
   begun_.store(true);
 }
@@ -91,22 +94,38 @@ void RangeProfiler::context_ends(CUcontext handle) {
 }
 
 void RangeProfiler::finish() {
-  {
-    const std::lock_guard lock(ranges_mutex_);
-    if (ranges_.end()) end_range();
-  }
-  // Launches are measured until there is no window left for them.
-  for_each_idle([](RangeContext& context) {
-    context.send_list();
-    if (!context.failed()) context.close();
-    context.over = true;
-  });
+  end_open_range();
+  for_each_idle([this](RangeContext& context) { close(context); });
   off_.store(true);
 }
 
 bool RangeProfiler::leave() {
-  finish();
-  return for_each_idle([](RangeContext& context) { context.leave(); });
+  const auto until = std::chrono::steady_clock::now() + capture_patience;
+  while (captures_.any() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  end_open_range();
+  bool captured = false;
+  const bool all = for_each_idle([&](RangeContext& context) {
+    // One that begins now waits for the context's lock.
+    if (captures_.any()) return void(captured = true);
+    close(context);
+    context.leave();
+  });
+  off_.store(true);
+  return all && !captured;
+}
+
+void RangeProfiler::end_open_range() {
+  const std::lock_guard lock(ranges_mutex_);
+  if (ranges_.end()) end_range();
+}
+
+// Launches are measured until there is no window left for them.
+void RangeProfiler::close(RangeContext& context) {
+  context.send_list();
+  if (!context.failed()) context.close();
+  context.over = true;
 }
 
 bool RangeProfiler::for_each_idle(const std::function<void(RangeContext&)>& f) {
@@ -345,8 +364,7 @@ void RangeProfiler::end_range() {
 
 // --- the launcher
 
-bool RangeProfiler::listen(int timeout_ms) {
-  wire::Frame frame;
+bool RangeProfiler::listen(int timeout_ms, wire::Frame& frame) {
   if (!questions_.receive(frame, timeout_ms)) return false;
   const wire::Fields fields = wire::Decoder(frame.payload()).fields();
   const std::shared_lock lock(contexts_mutex_);

@@ -41,9 +41,9 @@ class RangeProfiler {
   RangeProfiler(CheckedApi& cupti, Channel& channel, const wire::CollectConfig& config,
                 std::function<void(std::string_view what, std::string_view text)> tell);
 
-  // Waits for a frame from the launcher, and handles it. false: timed out. From the collector's own
-  // thread.
-  bool listen(int timeout_ms);
+  // Waits for a frame from the launcher, and handles what is for this class. false: timed out. From
+  // the collector's own thread.
+  bool listen(int timeout_ms, wire::Frame& frame);
 
   // Launches of kernels and graphs, stream capture, and green contexts.
   void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call);
@@ -63,15 +63,16 @@ class RangeProfiler {
   std::uint64_t begin_own_range(const char* name);
   void end_own_range();
 
-  // Measures from now on. `contexts`: those that already exist, in which threads may be launching.
-  void begin(const std::vector<CUcontext>& contexts);
+  // Measures from now on. `contexts`: those that already exist, in which threads may be launching,
+  // or, if the process is `attached` to, capturing.
+  void begin(const std::vector<CUcontext>& contexts, bool attached);
   void context_created(CUcontext context);
   // The last chance to read it.
   void context_ends(CUcontext context);
   // Reads everything left. The target may go on, unmeasured.
   void finish();
-  // The same, and releases CUPTI's objects, since another profiler may follow. Returns whether no
-  // launch uses it any more.
+  // The same, and releases CUPTI's objects, since another profiler may follow. Waits for streams
+  // that are being captured, for some seconds. Returns whether no launch uses it any more.
   bool leave();
 
   // From the collector's own thread, at intervals: reports once what hangs, and stops measuring.
@@ -81,6 +82,8 @@ class RangeProfiler {
 
  private:
   RangeContext* find(CUcontext handle);
+  void end_open_range();
+  void close(RangeContext& context);
   // Calls f for each live context, under its lock. Returns whether all could be locked.
   bool for_each_idle(const std::function<void(RangeContext&)>& f);
   // A launch begins; and has returned.

@@ -10,8 +10,10 @@ import struct
 import subprocess
 import sys
 import textwrap
+import time
 import unittest
 
+from fake_metrics import ONE, MetricTest
 from fake_run import CUPTI, GPUPROF, SANITIZED, FakeTest, Run
 
 CANNOT = 13
@@ -42,9 +44,16 @@ class AttachTest(FakeTest):
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             start_new_session=True)  # fmt: skip
         self.addCleanup(self.end, process)
-        line = process.stderr.readline()
-        self.assertRegex(line, r"attached to process \d+: .* stopped for \d+\.\d\d ms")
+        self.said_until(process, r"attached to process \d+: .* stopped for \d+\.\d\d ms")
         return process
+
+    def said_until(self, process, text):
+        said = ""
+        for line in process.stderr:
+            said += line
+            if re.search(text, line):
+                return said
+        return self.fail(said)
 
     def detach(self, attached, code=0):
         attached.send_signal(signal.SIGINT)
@@ -173,13 +182,9 @@ class Several(AttachTest):
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True)  # fmt: skip
         self.addCleanup(self.end, attached)
-        said = ""
-        for line in attached.stderr:
-            said += line
-            if "begun_late" in line:
-                break
+        said = self.said_until(attached, "begun_late")
         self.assertEqual(len(re.findall(r"attached to process \d+: ", said)), 2, said)
-        self.assertRegex(said, r"process \d+ .*no safe place.*, so it is not recorded\n")
+        self.assertRegex(said, r"process \d+ has no context of CUDA yet, and is recorded once it")
         self.tell(target, "launch 20")
         self.detach(attached)
         database = self.database()
@@ -189,6 +194,24 @@ class Several(AttachTest):
         self.assertEqual(database.one("SELECT count(*) FROM PROCESS"), 2)
         self.assertEqual(database.rows("SELECT * FROM losses"), [])
         self.tell(target, "launch 1")
+
+    def test_who_comes_later(self):
+        """A child that starts CUDA after the attach. The last process is waited for."""
+        steady = f"{self.program('steady')} 1 1 >>log"
+        obeys = self.program("obeys")
+        script = f"{obeys}; until [ -e go ]; do sleep 0.02; done; {steady}; true"
+        target = self.start_ready(["sh", "-c", script], FAKE_CUDA_EVENT_THREAD=1)
+        attached = self.attach(target, "--tree")
+        self.tell(target, "launch 20")
+        self.tell(target, "exit")
+        (self.folder / "go").touch()
+        said = self.said_until(attached, "attached to process")
+        self.ended(attached)
+        self.assertNotIn(f"process {target.pid}:", said)
+        database = self.database()
+        self.assertEqual(database.one("SELECT count(*) FROM kernels WHERE name = 'counted'"), 20)
+        self.assertGreater(database.one("SELECT count(*) FROM kernels WHERE name = 'steady'"), 0)
+        self.assertEqual(database.rows("SELECT * FROM losses"), [])
 
     def test_all_of_the_user(self):
         """In a world without other users' tests."""
@@ -219,6 +242,80 @@ class Several(AttachTest):
             ran = subprocess.run([GPUPROF, "attach", *words], capture_output=True, timeout=60,
                                  check=False)  # fmt: skip
             self.assertEqual(ran.returncode, 5)
+
+
+class Measured(AttachTest, MetricTest):
+    """What launched programs can have, begun late."""
+
+    def counted(self):
+        return [v.value for v in self.values(self.database()) if v.name == "counted"]
+
+    def test_metrics(self):
+        """Several times; a graph that is being captured meanwhile is not disturbed."""
+        target = self.target()
+        for options in (["--replay-mode", "kernel"], ["--metrics-overhead", "1000%"]):
+            attached = self.attach(target, "-f", *options, "--metrics", ONE)
+            self.tell(target, "launch 10")
+            time.sleep(0.3)  # which gives multiplexing something to spend
+            self.tell(target, "launch 20")
+            self.tell(target, "capture")
+            attached.send_signal(signal.SIGINT)
+            with self.assertRaises(subprocess.TimeoutExpired):
+                attached.wait(0.2)
+            self.tell(target, "captured")
+            self.assertNotIn("no more metrics", self.ended(attached))
+            counted = self.counted()
+            self.assertEqual(set(counted), {64 * 1024})
+            if "kernel" in options:
+                self.assertEqual(len(counted), 30)
+        attached = self.attach(target, "-f")
+        self.tell(target, "launch 5")
+        self.detach(attached)
+        self.assert_counted(self.output, 5)
+
+    def test_samples_of_instructions(self):
+        target = self.target()
+        self.tell(target, "begin")
+        for _ in range(2):
+            attached = self.attach(target, "-f", "--pc-sampling")
+            self.tell(target, "launch 20")
+            self.detach(attached)
+            database = self.assert_counted(self.output, 20)
+            self.assertEqual(
+                database.one("SELECT sum(samples) FROM pc_samples WHERE function = 'counted'"), 1200
+            )
+
+    def test_samples_of_counters(self):
+        target = self.target()
+        attached = self.attach(target, "--pm-sampling", "--pm-interval", "1ms")
+        self.tell(target, "launch 20")
+        self.wait_for(lambda: self.database(integrity=False).one("SELECT count(*) FROM PM_SAMPLE"))
+        self.assertIn(" samples of counters, nothing lost", self.detach(attached))
+        self.assert_counted(self.output, 20)
+
+    def test_stacks_and_memory(self):
+        target = self.target()
+        for _ in range(2):
+            attached = self.attach(target, "-f", "--native-stacks", "--track-memory")
+            self.tell(target, "launch 20")
+            self.tell(target, "ask 4096")
+            self.detach(attached)
+            database = self.assert_counted(self.output, 20)
+            self.assertGreaterEqual(database.one("SELECT count(*) FROM CALL_STACK"), 20)
+            self.assertGreater(database.one("SELECT count(*) FROM DEVICE_MEMORY"), 0)
+
+    def test_what_cannot_be(self):
+        for words, why in (
+            (["--replay-mode", "application", "--metrics", ONE], "runs a program several times"),
+            (["--replay-mode", "range", "--metrics", ONE], "ranges cannot be measured"),
+            (["--metrics", ONE, "--pc-sampling"], "need the same counters"),
+            (["--pm-sampling", "--keep-last", "60s"], "--keep-last keeps traces"),
+            (["--activate", "every:10s", "--pm-sampling"], "--activate: what is measured"),
+        ):
+            ran = subprocess.run(self.attach_command(os.getpid(), *words), text=True,
+                                 capture_output=True, timeout=60, check=False)  # fmt: skip
+            self.assertEqual(ran.returncode, 5, words)
+            self.assertIn(why, ran.stderr)
 
 
 class Refusals(AttachTest):

@@ -1,4 +1,6 @@
 // Records processes that run already, until Ctrl-C, for a time, or until they end.
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -6,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,6 +19,9 @@
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/run/host_samples.hpp"
 #include "apps/gpuprof/run/log.hpp"
+#include "apps/gpuprof/run/measured_runs.hpp"
+#include "apps/gpuprof/run/metric_session.hpp"
+#include "apps/gpuprof/run/pm_sampling.hpp"
 #include "apps/gpuprof/run/recording.hpp"
 #include "apps/gpuprof/run/run_output.hpp"
 #include "libprof/attach/attach.hpp"
@@ -24,10 +30,12 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/installation.hpp"
 #include "libprof/base/path.hpp"
+#include "libprof/base/printable.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/record/launch/end_requests.hpp"
 #include "libprof/record/launch/target.hpp"
+#include "libprof/record/launch/trusted_library.hpp"
 #include "libprof/record/recorder.hpp"
 #include "libprof/record/run.hpp"
 #include "libprof/record/run_info.hpp"
@@ -43,8 +51,12 @@ constexpr milliseconds step{5};
 constexpr std::chrono::seconds connecting_patience{10};  // once the collector is loaded
 constexpr std::chrono::seconds starting_patience{60};    // for CUPTI, which waits for CUDA's locks
 constexpr std::chrono::seconds leaving_patience{20};
+constexpr milliseconds between_looks{200};  // for new processes of a tree
 
 struct AttachJob {
+  // The process runs once, so groups of metrics take turns.
+  AttachJob() { options.metrics.replay = MetricReplay::multiplex; }
+
   Options options;
   std::string process;  // its number; empty: by name, or all
   std::string name;
@@ -67,6 +79,45 @@ std::string in_ms(std::chrono::nanoseconds time) {
 }
 
 using Processes = std::vector<std::unique_ptr<attach::Process>>;
+
+// The libcupti that a process has loaded; empty: none.
+std::string loaded_cupti(const attach::Process& process) {
+  const std::vector<attach::Mapping> maps = process.maps();
+  const attach::Mapping* const library = attach::find_file(
+      maps, [](std::string_view name) { return name.starts_with("libcupti.so"); });
+  return library ? library->path : "";
+}
+
+// What CUPTI counts is evaluated by the copy that counts it, here in gpuprof: the processes' own.
+std::string common_cupti(const Processes& processes) {
+  std::string common;
+  for (const auto& process : processes) {
+    const std::string its = loaded_cupti(*process);
+    if (its.empty() || its == common) continue;
+    if (!common.empty()) {
+      throw Error("the processes have loaded different copies of CUPTI: " + common + " and " + its,
+                  "attach with --metrics to one process at a time", ExitCode::no_metrics);
+    }
+    common = its;
+  }
+  if (common.empty()) return {};
+  const launch::TrustedLibrary library = launch::trusted_library(common, {}, geteuid());
+  if (library.path.empty()) {
+    throw Error("no metrics: " + library.problem, "--cupti PATH names one to use instead",
+                ExitCode::no_metrics);
+  }
+  return library.path;
+}
+
+// Null: none, as already reported.
+std::unique_ptr<MetricSession> metrics_of(const Options& options, const Processes& processes,
+                                          Log& log) {
+  if (options.metrics.requests.empty()) return nullptr;
+  Options its = options;
+  if (its.cupti.empty()) its.cupti = common_cupti(processes);
+  its.application = attach::command_of(processes.front()->id());  // the counters are tried
+  return prepare_metrics(its, log);
+}
 
 // The collectors that have connected, in this order.
 class Connected {
@@ -99,7 +150,8 @@ class Connected {
 // For the main thread only, which alone may trace.
 class Attaching {
  public:
-  Attaching(AttachJob& job, const Processes& processes);
+  // `tree`: which descendants are recorded, too; nullopt: none.
+  Attaching(AttachJob& job, Processes processes, std::optional<attach::Tree> tree);
 
   // Returns the exit code.
   int record();
@@ -114,7 +166,15 @@ class Attaching {
   };
   // false: nothing is recorded, as already reported.
   bool begin();
+  // Attaches to these, one after the other, and waits for their collectors. false: none records.
+  bool begin(const Processes& processes);
   std::optional<Begun> begin(const attach::Process& process);
+  // Of a tree's processes: takes those out that have to wait for a context. Returns whether any do.
+  bool put_off(Processes& processes);
+  // Attaches to what has come to the tree, or has a context now.
+  void look_for_others();
+  // Throws gpuprof::Error, with the reason.
+  void check(const attach::Process& process) const;
   bool given_up() const { return ends_.asked() > 0; }
   // Whether its collector may still answer.
   bool begins(const Begun& begun);
@@ -129,7 +189,13 @@ class Attaching {
 
   const AttachJob& job_;
   const Options& options_;
-  const Processes& processes_;
+  Processes processes_;  // those at the beginning
+  const pid_t first_;    // of them
+  const bool alone_;     // there is only one, and will be
+  std::optional<attach::Tree> tree_;
+  std::set<pid_t> met_;      // processes of the tree that were attached to, or cannot be
+  std::set<pid_t> waiting_;  // those that have a context
+  steady_clock::time_point next_look_;
   const record::TraceSelection selection_;
   const std::string collector_;
   launch::Target target_;  // blocks signals; nothing is started
@@ -138,7 +204,10 @@ class Attaching {
   const record::Say say_;
   std::optional<TemporaryFolder> temporary_;  // nullopt: there is an output
   const std::string output_;
+  const std::unique_ptr<MetricSession> metrics_;  // null: none
+  const std::unique_ptr<PmSampling> sampling_;    // null: none
   record::Recorder recorder_;
+  MetricNotices notices_;
   record::Run::Common common_;
   Connected connected_;
   std::optional<record::Run> run_;
@@ -146,24 +215,30 @@ class Attaching {
   bool whole_ = false;
 };
 
-Attaching::Attaching(AttachJob& job, const Processes& processes)
+Attaching::Attaching(AttachJob& job, Processes processes, std::optional<attach::Tree> tree)
     : job_(job),
       options_(job.options),
-      processes_(processes),
+      processes_(std::move(processes)),
+      first_(processes_.front()->id()),
+      alone_(processes_.size() == 1 && !tree),
+      tree_(std::move(tree)),
       selection_(record::select_trace(options_.trace)),
       collector_(collector_library()),
       ends_(options_.quiet),
-      log_(options_, false, processes.front()->id()),
+      log_(options_, false, first_),
       say_([this](const std::string& text) { log_.say(text); }),
       temporary_(options_.output.empty() ? std::optional<TemporaryFolder>(std::in_place)
                                          : std::nullopt),
       output_(temporary_ ? *temporary_ / "run.sqlite" : options_.output),
+      metrics_(metrics_of(options_, processes_, log_)),
+      sampling_(prepare_pm_sampling(options_, say_)),
       recorder_(recorder_options(options_, output_, log_, ends_, say_, {})),
+      notices_(say_),
       common_{.target = target_,
               .ends = ends_,
               .recorder = recorder_,
               .say = say_,
-              .conversion = {},
+              .conversion = metrics_ ? conversion_for(*metrics_) : record::Conversion{},
               .folder = folder_of(output_),
               .command = {},
               .collector = collector_,
@@ -173,12 +248,17 @@ Attaching::Attaching(AttachJob& job, const Processes& processes)
 }
 
 launch::Listener::Options Attaching::listener_options() {
-  return {.config = collector_config(options_, selection_, cupti_candidates(options_)),
-          .salvage_program = (library_folder() / "gpuprof-salvage").string(),
-          .message = [this](std::int64_t id, const std::string& text) { log_.say_of(id, text); },
-          .connected = [this](std::uint32_t stream,
-                              std::int64_t process) { connected_.add(stream, process); },
-          .attached = [this](std::uint32_t stream) { connected_.set_records(stream); }};
+  launch::Listener::Options listening{
+      .config = collector_config(options_, selection_,
+                                 metrics_ ? metrics_->cupti() : cupti_candidates(options_)),
+      .salvage_program = (library_folder() / "gpuprof-salvage").string(),
+      .message = [this](std::int64_t id, const std::string& text) { log_.say_of(id, text); },
+      .connected = [this](std::uint32_t stream,
+                          std::int64_t process) { connected_.add(stream, process); },
+      .attached = [this](std::uint32_t stream) { connected_.set_records(stream); }};
+  if (metrics_) listen_for_metrics(listening, *metrics_, notices_);
+  if (sampling_) sampling_->listen(listening);
+  return listening;
 }
 
 template <class GoesOn>
@@ -191,10 +271,20 @@ bool Attaching::wait(std::chrono::milliseconds patience, GoesOn&& goes_on) {
   return true;
 }
 
+void Attaching::check(const attach::Process& process) const {
+  process.check({collector_, folder_of(run_->socket_path())});
+  if (!metrics_ || !options_.cupti.empty()) return;
+  const std::string its = loaded_cupti(process);
+  if (its.empty() || its == metrics_->cupti()) return;
+  process.refuse("has loaded another copy of CUPTI, " + printable(its) +
+                     ", than the one that evaluates the metrics",
+                 "attach to it on its own");
+}
+
 // nullopt: it cannot be done, as already reported.
 std::optional<Attaching::Begun> Attaching::begin(const attach::Process& process) {
   try {
-    process.check({collector_, folder_of(run_->socket_path())});
+    check(process);
     const std::size_t before = connected_.all().size();
     Begun begun{&process,
                 attach::start_collector(process, collector_, run_->socket_path(),
@@ -207,7 +297,7 @@ std::optional<Attaching::Begun> Attaching::begin(const attach::Process& process)
     if (connected_.all().size() > before) begun.collector = before;
     return begun;
   } catch (const Error& error) {
-    if (processes_.size() == 1) throw;
+    if (alone_) throw;
     log_.say(std::string(error.what()) + ", so it is not recorded" +
              (error.hint().empty() ? "" : "\n  " + error.hint()));
     return std::nullopt;
@@ -224,9 +314,59 @@ bool Attaching::begins(const Begun& begun) {
   return std::ranges::count(active, connected_.all()[*begun.collector].process) > 0;
 }
 
+bool Attaching::put_off(Processes& processes) {
+  std::vector<pid_t> without;
+  std::erase_if(processes, [&](const auto& process) {
+    if (process->has_context()) return false;
+    without.push_back(process->id());
+    return true;
+  });
+  if (without.empty() || options_.quiet) return !without.empty();
+  const bool one = without.size() == 1;
+  log_.say((one ? "process " : "processes ") + joined(without, ", ") +
+           (one ? " has no context of CUDA yet, and is recorded once it has one"
+                : " have no context of CUDA yet, and are recorded once they have one"));
+  return true;
+}
+
+void Attaching::look_for_others() {
+  if (!tree_ || steady_clock::now() < next_look_) return;
+  next_look_ = steady_clock::now() + between_looks;
+  tree_->look();
+  const auto is_gone = [this](pid_t process) { return !tree_->processes().contains(process); };
+  std::erase_if(met_, is_gone);
+  std::erase_if(waiting_, is_gone);
+  for (const pid_t number : tree_->processes()) {
+    if (met_.contains(number)) continue;
+    try {
+      auto process = std::make_unique<attach::Process>(number);
+      // At the second look the context is not being made any more.
+      if (!process->has_context() || waiting_.insert(number).second) continue;
+      met_.insert(number);
+      Processes one;
+      one.push_back(std::move(process));
+      begin(one);
+    } catch (const Error&) {
+      continue;  // it has ended, or keeps to itself
+    }
+  }
+}
+
 bool Attaching::begin() {
+  const bool others = tree_ && put_off(processes_);
+  for (const auto& process : processes_) met_.insert(process->id());
+  const bool some = begin(processes_);
+  if (some && !options_.quiet) {
+    log_.say(
+        "CUDA was at work before: what was allocated, loaded, named or captured in graphs until "
+        "now, and NVTX ranges of libraries that used NVTX, are not recorded (begun_late)");
+  }
+  return some || others;
+}
+
+bool Attaching::begin(const Processes& processes) {
   std::vector<Begun> all;
-  for (const auto& process : processes_) {
+  for (const auto& process : processes) {
     if (given_up()) break;
     if (auto begun = begin(*process)) all.push_back(*begun);
   }
@@ -236,13 +376,7 @@ bool Attaching::begin() {
   };
   const bool answered = wait(starting_patience, waits);
   for (const Begun& each : all) tell(each, answered);
-  const bool some = std::ranges::any_of(all, [this](const Begun& each) { return records(each); });
-  if (some && !options_.quiet) {
-    log_.say(
-        "CUDA was at work before: what was allocated, loaded, named or captured in graphs until "
-        "now, and NVTX ranges of libraries that used NVTX, are not recorded (begun_late)");
-  }
-  return some;
+  return std::ranges::any_of(all, [this](const Begun& each) { return records(each); });
 }
 
 // What became of it; the reason why a collector has left is its own to say.
@@ -261,7 +395,11 @@ void Attaching::tell(const Begun& begun, bool answered) {
 }
 
 void Attaching::wait_for_the_end() {
-  const auto goes_on = [this] { return !run_->is_over() && ends_.asked() == 0; };
+  const auto goes_on = [this] {
+    look_for_others();
+    const bool more = tree_ && !tree_->processes().empty();
+    return ends_.asked() == 0 && (more || !run_->is_over());
+  };
   wait(job_.time.value_or(milliseconds(std::chrono::hours(24 * 365 * 100))), goes_on);
 }
 
@@ -280,10 +418,17 @@ void Attaching::leave() {
 }
 
 int Attaching::record() {
+  if (metrics_) metrics_->begin_run(0);
   launch::Listener::Options listening = listener_options();
   host_samples_.begin(options_, listening, run_, log_);
   run_.emplace(common_, std::move(listening));
   run_->push(record::begin_of_run(run_info(options_, selection_, {})));
+  if (metrics_) {
+    run_->push(metrics_->description());
+    metrics_->set_tell_collector(
+        [this](std::uint32_t stream, const wire::Fields& fields) { run_->tell(stream, fields); });
+  }
+  if (sampling_) sampling_->start(*run_, ends_);
   if (!begin()) {
     run_->stop_listening();
     host_samples_.stop();
@@ -294,6 +439,7 @@ int Attaching::record() {
   run_->begin();
   wait_for_the_end();
   leave();
+  if (sampling_) sampling_->look_after();
   run_->stop_listening();
   host_samples_.stop();
   run_->push(record::end_of_run());
@@ -303,10 +449,17 @@ int Attaching::record() {
 
 int Attaching::finish() {
   run_->count_losses();
+  if (metrics_ && metrics_->mismatched() > 0) {
+    recorder_.count("metrics_mismatched", metrics_->mismatched());
+  }
   recorder_.finish();
+  if (metrics_ && !options_.quiet) {
+    const std::string missing = unmeasured(*metrics_, recorder_);
+    if (!missing.empty()) log_.say("metrics: " + missing);
+  }
   if (!options_.quiet && (temporary_ || !options_.reports.chosen.empty())) {
     for (store::Loader* loader : recorder_.loaders()) {
-      log_.report(loader->database(), prefix_of(processes_.front()->id()));
+      log_.report(loader->database(), prefix_of(first_));
     }
   }
   if (!options_.quiet && !temporary_)
@@ -314,7 +467,31 @@ int Attaching::finish() {
   return whole_ && !recorder_.failed() ? 0 : static_cast<int>(ExitCode::output_failed);
 }
 
-std::vector<pid_t> chosen_processes(const AttachJob& job) {
+// What it needs from the beginning of a process, or several runs of it.
+void check_options(const Options& options) {
+  const auto refuse = [](const std::string& why, const std::string& hint) {
+    throw Error(why, hint, ExitCode::bad_option);
+  };
+  if (const std::string wrong = why_no_triggers(options); !wrong.empty()) {
+    refuse(wrong, "gpuprof attach PID --keep-last 60s --trigger oom -o FILE");
+  }
+  if (const std::string wrong = why_not_kept(options); !wrong.empty()) refuse(wrong, "");
+  if (const std::string wrong = why_not_activated(options); !wrong.empty()) refuse(wrong, "");
+  if (const std::string apart = why_not_in_one_run(options); !apart.empty()) refuse(apart, "");
+  if (options.metrics.requests.empty()) return;
+  const MetricReplay replay = options.metrics.replay;
+  if (replay == MetricReplay::application && !options.metrics.one_run) {
+    refuse("--replay-mode application runs a program several times, and this one runs already",
+           "multiplex, kernel and disabled measure what runs");
+  }
+  if (replay == MetricReplay::range) {
+    refuse("ranges cannot be measured: libraries have asked for NVTX's tool before",
+           "gpuprof.range() of the Python package measures them from within");
+  }
+}
+
+// A process's number; none with --all-of-user.
+std::optional<pid_t> chosen_process(const AttachJob& job) {
   const int ways = int{!job.process.empty()} + int{!job.name.empty()} + int{job.all_of_user};
   if (ways != 1) {
     throw Error(
@@ -325,23 +502,25 @@ std::vector<pid_t> chosen_processes(const AttachJob& job) {
   if (job.all_of_user && job.tree) {
     throw Error("--tree is of one process", "gpuprof attach PID --tree", ExitCode::bad_option);
   }
-  if (job.all_of_user) return attach::processes_of_user();
+  if (job.all_of_user) return std::nullopt;
   const auto number =
       job.process.empty() ? attach::find_process(job.name) : parse<pid_t>(job.process);
   if (!number || *number <= 0) {
     throw Error(job.process + " is not the number of a process", "gpuprof attach PID",
                 ExitCode::bad_option);
   }
-  return job.tree ? attach::processes_of_tree(*number) : std::vector<pid_t>{*number};
+  return number;
 }
 
 int attach_to(AttachJob& job) {
-  if (const std::string wrong = why_no_triggers(job.options); !wrong.empty()) {
-    throw Error(wrong, "gpuprof attach PID --keep-last 60s --trigger oom -o FILE",
-                ExitCode::bad_option);
-  }
+  check_options(job.options);
+  const std::optional<pid_t> chosen = chosen_process(job);
+  std::optional<attach::Tree> tree;
+  if (job.tree) tree.emplace(*chosen);
+  const std::vector<pid_t> numbers = tree     ? attach::processes_of_tree(*tree)
+                                     : chosen ? std::vector<pid_t>{*chosen}
+                                              : attach::processes_of_user();
   Processes processes;
-  const std::vector<pid_t> numbers = chosen_processes(job);
   for (const pid_t number : numbers) {
     try {
       processes.push_back(std::make_unique<attach::Process>(number));
@@ -351,7 +530,7 @@ int attach_to(AttachJob& job) {
   }
   // Before anything is created.
   if (processes.size() == 1) processes.front()->check({});
-  return Attaching(job, processes).record();
+  return Attaching(job, std::move(processes), std::move(tree)).record();
 }
 
 void declare_attach(Grammar& grammar, AttachJob& job) {
@@ -364,18 +543,27 @@ void declare_attach(Grammar& grammar, AttachJob& job) {
       "Instead of PID: the one process of this user that uses CUDA and whose program, or the "
       "script that it runs, has this name",
       "NAME");
-  grammar.take("--tree", &job.tree, "Also the descendants of the process that use CUDA");
+  grammar.take("--tree", &job.tree,
+               "Also the descendants of the process that use CUDA, those that it starts later too");
   grammar.take("--all-of-user", &job.all_of_user,
                "Instead of PID: all processes of this user that use CUDA");
   grammar.take("--for", time_to(job.time),
                "How long: 10s, 500ms, 5min; else until Ctrl-C or its end", "TIME");
-  grammar.take_options(
-      job.options, {"keep-last", "trigger", "snapshots", "max-size", "trace", "profile-api-trace",
-                    "kernel-latency-timestamps", "flush-period", "budget", "host-samples",
-                    "activity-buffers", "device-buffer-size", "device-buffers", "no-share", "cupti",
-                    "save-capture", "process-name", "context-name", "stream-name"});
-  grammar.take_output_options(job.options);
+  // Devices and kernels are filters, and of the scope of metrics.
   grammar.take_report_options(job.options);
+  grammar.take_options(
+      job.options,
+      {"activate", "duration", "keep-last", "trigger", "snapshots", "max-size", "trace",
+       "profile-api-trace", "kernel-latency-timestamps", "flush-period", "budget", "host-samples",
+       "stacks", "native-stacks", "track-memory", "pm-sampling", "pm-metrics", "pm-interval",
+       "pm-buffer", "pm-keep", "pc-sampling", "pc-sampling-period", "pc-stall-reasons",
+       "pc-serialize", "pc-buffer",
+       // A request's scope comes before the request.
+       "launch-skip", "launch-count", "replay-mode", "metrics-overhead", "metrics-samples",
+       "metrics-exclude", "cache-control", "metrics-batch", "hang-timeout", "metrics", "set",
+       "require-metrics", "activity-buffers", "device-buffer-size", "device-buffers", "no-share",
+       "cupti", "save-capture", "process-name", "context-name", "stream-name"});
+  grammar.take_output_options(job.options);
 }
 
 }  // namespace

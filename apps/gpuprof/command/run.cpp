@@ -5,7 +5,6 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,28 +37,6 @@
 
 namespace gpuprof::app {
 namespace {
-
-// Null if none were requested, or they are unavailable and the run continues without them.
-std::unique_ptr<MetricSession> prepare_metrics(const Options& options, Log& log) {
-  if (options.metrics.requests.empty()) return nullptr;
-  try {
-    auto session = std::make_unique<MetricSession>(options);
-    if (options.metrics.plan) {
-      std::istringstream lines(session->plan_text());
-      for (std::string line; std::getline(lines, line);) log.say(line);
-    } else {
-      for (const std::string& note : session->notes()) log.say("metrics: " + note);
-    }
-    return session;
-  } catch (const Error& error) {
-    const bool cannot =
-        error.exit_code() == ExitCode::no_metrics || error.exit_code() == ExitCode::no_driver;
-    if (!cannot || options.metrics.required) throw;
-    log.say(error.what() + std::string("; the program is traced without metrics") +
-            (error.hint().empty() ? "" : "\n  " + error.hint()));
-    return nullptr;
-  }
-}
 
 int show_plan(const Options& options) {
   std::cout << MetricSession(options).plan_text();

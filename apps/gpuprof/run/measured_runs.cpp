@@ -2,12 +2,36 @@
 
 #include <signal.h>
 
+#include <sstream>
 #include <utility>
 
+#include "libprof/base/error.hpp"
+#include "libprof/base/exit_codes.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/names/demangle.hpp"
 
 namespace gpuprof::app {
+
+std::unique_ptr<MetricSession> prepare_metrics(const Options& options, Log& log) {
+  if (options.metrics.requests.empty()) return nullptr;
+  try {
+    auto session = std::make_unique<MetricSession>(options);
+    if (options.metrics.plan) {
+      std::istringstream lines(session->plan_text());
+      for (std::string line; std::getline(lines, line);) log.say(line);
+    } else {
+      for (const std::string& note : session->notes()) log.say("metrics: " + note);
+    }
+    return session;
+  } catch (const Error& error) {
+    const bool cannot =
+        error.exit_code() == ExitCode::no_metrics || error.exit_code() == ExitCode::no_driver;
+    if (!cannot || options.metrics.required) throw;
+    log.say(error.what() + std::string("; the program is traced without metrics") +
+            (error.hint().empty() ? "" : "\n  " + error.hint()));
+    return nullptr;
+  }
+}
 
 void MetricNotices::take(std::int64_t process, std::string_view name, const std::string& text) {
   const std::lock_guard lock(mutex_);

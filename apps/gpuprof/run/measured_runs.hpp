@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "apps/gpuprof/option/command_line.hpp"
+#include "apps/gpuprof/run/log.hpp"
 #include "apps/gpuprof/run/metric_session.hpp"
 #include "libprof/record/launch/listener.hpp"
 #include "libprof/record/run.hpp"
@@ -30,6 +33,9 @@ class MetricNotices {
   std::vector<std::string> hanging_;
   std::set<std::string> told_;
 };
+
+// Null if none were requested, or they are unavailable and the run continues without them.
+std::unique_ptr<MetricSession> prepare_metrics(const Options& options, Log& log);
 
 // Adds what metrics need to the listener's options.
 void listen_for_metrics(launch::Listener::Options& listening, MetricSession& metrics,

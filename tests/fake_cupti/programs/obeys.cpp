@@ -1,7 +1,9 @@
 // obeys: does what lines on standard input say, and answers each with "done": "launch N" launches N
 // kernels and waits for them, "range NAME MS" launches one in an NVTX range of this length, "ask N"
-// asks for N bytes of memory, "begin" launches others on a thread until "end", "fork" makes a child
-// that waits forever, and "exit" ends with 7. At the start it says "ready".
+// asks for N bytes of memory, "begin" launches others on a thread until "end", "capture" begins a
+// stream capture that "captured" ends, "fork" makes a child that waits forever, and "exit" ends
+// with
+// 7. At the start it says "ready".
 #include <unistd.h>
 
 #include <atomic>
@@ -36,6 +38,10 @@ int main() {
     } else if (word == "end") {
       goes_on.store(false);
       beside.join();
+    } else if (word == "capture") {
+      fake_capture_begin();
+    } else if (word == "captured") {
+      fake_capture_end();
     } else if (word == "fork") {
       const pid_t child = fork();
       if (child == 0) pause();
