@@ -368,9 +368,7 @@ class Triggers(ControlTest):
         self.assertEqual(len({why for _, why in snapshots}), 1)
         self.assertRegex(snapshots[0][1], r'range "part" of .* \(run-\d+.sqlite\)$')
         self.assertEqual(len({p.stem[-15:] for p in self.folder.glob("run-*-*-*.sqlite")}), 1)
-        ends = [
-            database.one('SELECT max("end") FROM kernels') for database, _ in snapshots
-        ]
+        ends = [database.one('SELECT max("end") FROM kernels') for database, _ in snapshots]
         self.assertLess(max(ends) - min(ends), 2_000_000_000)
         ran = self.control("snapshot", target.pid, "-o", "x.sqlite")
         self.assertIn("it records into 2 files", ran.stderr)
