@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/base/second_thread.hpp"
 #include "libprof/compute/account.hpp"
 #include "libprof/compute/call_times.hpp"
 #include "libprof/compute/communication.hpp"
@@ -68,11 +69,16 @@ struct Found {
   StackLines stack_lines;
   std::set<std::int32_t> communicating;  // names of kernels
   CorrelationSet made_nodes;             // calls that made nodes of graphs
+  SecondThread second;
 
   Found(store::Database& database, const RowGroups::Options& row_groups)
       : call_times(database), steps(database), groups(database, row_groups) {}
 
   void read(store::Snapshot& snapshot, NewIndexes& indexes, const std::function<void()>& check);
+  // `other` on the second thread, if that is worth it.
+  void do_both(const columns::Chunk& chunk, const std::function<void()>& own,
+               const std::function<void()>& other);
+  void add_rows(const WorkRows& rows, NewIndexes& indexes);
   void read_made_nodes(store::Database& database);
   void read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIndexes& indexes,
                   const std::function<void()>& check);
@@ -115,19 +121,15 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
                                  device = nullptr;
                                },
                            .check = check,
-                           .visit_kernels =
-                               [&](const KernelRows& kernels) {
-                                 shapes.add(kernels);
-                                 kernel_times.add(kernels);
-                                 launch_times.add(kernels);
-                               },
                            .visit_rows =
-                               [&](const WorkRows& rows) {
-                                 indexes.add(rows.table, rows.chunk, rows.row_id, rows.correlation);
-                                 groups.add(rows.for_groups());
-                                 for (const auto id : rows.chunk[rows.correlation].int64s()) {
-                                   idle.add_asked_for(id);
-                                 }
+                               [&](const WorkRows& rows, const std::function<void()>& go_on) {
+                                 const auto own = [&] {
+                                   for (const auto id : rows.chunk[rows.correlation].int64s()) {
+                                     idle.add_asked_for(id);
+                                   }
+                                   go_on();
+                                 };
+                                 do_both(rows.chunk, own, [&] { add_rows(rows, indexes); });
                                }});
   indexes.finish();
   shapes.read_devices(snapshot);
@@ -140,8 +142,33 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
   const RangeIndex index(snapshot, parents);
   read_made_nodes(snapshot.database());
   read_calls(snapshot, index, indexes, check);
-  steps.read_windows(snapshot, check);
-  stack_lines.read(snapshot, check);
+  const auto read_rest = [&] {
+    steps.read_windows(snapshot, check);
+    stack_lines.read(snapshot, check);
+  };
+  // Host samples may take long, and only this thread can be interrupted.
+  if (second.exists() && !idle.knows_moments()) {
+    return second.call_both(read_rest, [&] { idle.finish([] {}); });
+  }
+  idle.finish(check);
+  read_rest();
+}
+
+void Found::do_both(const columns::Chunk& chunk, const std::function<void()>& own,
+                    const std::function<void()>& other) {
+  constexpr std::size_t few = 256;
+  if (chunk.rows() >= few) return second.call_both(own, other);
+  own();
+  other();
+}
+
+void Found::add_rows(const WorkRows& rows, NewIndexes& indexes) {
+  indexes.add(rows.table, rows.chunk, rows.row_id, rows.correlation);
+  groups.add(rows.for_groups());
+  if (!rows.kernels) return;
+  shapes.add(*rows.kernels);
+  kernel_times.add(*rows.kernels);
+  launch_times.add(*rows.kernels);
 }
 
 void Found::read_made_nodes(store::Database& database) {
@@ -162,8 +189,7 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIn
                                       .columns = {"correlationId", "start", "end", "processId",
                                                   "threadId", "cbid", "_id_", "returnValue"}});
     const bool internal = domain == CallTimes::internal;
-    reader.read([&, domain = domain, table = table](const columns::Chunk& chunk) {
-      check();
+    const auto add_rows_of = [&, domain = domain, table = table](const columns::Chunk& chunk) {
       call_times.add(domain, chunk[5], chunk[1], chunk[2], chunk[7]);
       indexes.add(table, chunk, 6, 0);
       if (internal) return;
@@ -173,13 +199,6 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIn
                   .end = chunk[2],
                   .process = chunk[3],
                   .correlation = chunk[0]});
-      idle.add({.of_driver = domain == CallTimes::driver,
-                .correlation = chunk[0],
-                .start = chunk[1],
-                .end = chunk[2],
-                .process = chunk[3],
-                .cbid = chunk[5],
-                .thread = chunk[4]});
       steps.add({.runtime = domain == CallTimes::runtime,
                  .cbid = chunk[5],
                  .correlation = chunk[0],
@@ -187,6 +206,16 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIn
                  .end = chunk[2],
                  .process = chunk[3],
                  .thread = chunk[4]});
+    };
+    const auto add_calls = [&, domain = domain](const columns::Chunk& chunk) {
+      if (internal) return;
+      idle.add({.of_driver = domain == CallTimes::driver,
+                .correlation = chunk[0],
+                .start = chunk[1],
+                .end = chunk[2],
+                .process = chunk[3],
+                .cbid = chunk[5],
+                .thread = chunk[4]});
       window.add(chunk[1], chunk[2]);
       if (index.empty()) return;
       const auto correlation = chunk[0].int64s(), start = chunk[1].int64s(),
@@ -197,10 +226,14 @@ void Found::read_calls(store::Snapshot& snapshot, const RangeIndex& index, NewIn
           continue;
         launches.add(correlation[row], index.at(process[row], thread[row], start[row]));
       }
+    };
+    reader.read([&](const columns::Chunk& chunk) {
+      check();
+      do_both(
+          chunk, [&] { add_calls(chunk); }, [&] { add_rows_of(chunk); });
     });
   }
   indexes.finish();
-  idle.finish(check);
 }
 
 void Found::read_ranges(store::Snapshot& snapshot, const std::function<void()>& check) {

@@ -101,10 +101,10 @@ void read_kind(store::Snapshot& snapshot, std::size_t kind, const Communication&
   std::vector<std::string> names{"deviceId",  "start",    std::string(each.end), "correlationId",
                                  "contextId", "streamId", "processId",           "_id_"};
   const bool kernels = each.type == "kernel", copies = each.type == "memcpy";
-  const bool visited = kernels && !again && visitor.visit_kernels;
+  const bool visited = !again && visitor.visit_rows;
   if (kernels || copies) names.emplace_back(each.named_by);
   if (copies) names.insert(names.end(), copy_columns.begin(), copy_columns.end());
-  if (visited)
+  if (visited && kernels)
     names.insert(names.end(), schema::launch_columns.begin(), schema::launch_columns.end());
   const bool nodes = kernels && communication.has_nodes();
   const std::size_t node_column = names.size();
@@ -122,27 +122,32 @@ void read_kind(store::Snapshot& snapshot, std::size_t kind, const Communication&
       return there ? chunk[named_by_column].int32s() : std::span<const std::int32_t>();
     };
     const auto name = numbers(kernels), direction = numbers(copies);
-    if (visited) visitor.visit_kernels(kernel_rows(chunk));
-    if (!again && visitor.visit_rows) {
-      visitor.visit_rows({.table = table, .chunk = chunk, .row_id = 7, .correlation = 3});
-    }
-    for (std::size_t row = 0; row < chunk.rows(); ++row) {
-      if (begin[row] <= 0 || end[row] <= begin[row]) continue;
-      take({.device = device[row],
-            .begin = begin[row],
-            .end = end[row],
-            .correlation = correlation[row],
-            .stream = context[row] << 32 | (stream[row] & 0xffffffff),
-            .process = process[row],
-            .name = name.empty() ? 0 : name[row],
-            .kind = static_cast<std::uint8_t>(kind),
-            .copied = direction.empty() ? std::uint8_t{} : how_copied(chunk, row, direction[row]),
-            .direction =
-                direction.empty() ? GpuWork::no_copy : static_cast<std::int16_t>(direction[row]),
-            .communicates =
-                kernels && communication.has(name[row], correlation[row], process[row],
-                                             nodes ? whole(chunk[node_column], row) : 0)});
-    }
+    const auto take_rows = [&] {
+      for (std::size_t row = 0; row < chunk.rows(); ++row) {
+        if (begin[row] <= 0 || end[row] <= begin[row]) continue;
+        take({.device = device[row],
+              .begin = begin[row],
+              .end = end[row],
+              .correlation = correlation[row],
+              .stream = context[row] << 32 | (stream[row] & 0xffffffff),
+              .process = process[row],
+              .name = name.empty() ? 0 : name[row],
+              .kind = static_cast<std::uint8_t>(kind),
+              .copied = direction.empty() ? std::uint8_t{} : how_copied(chunk, row, direction[row]),
+              .direction =
+                  direction.empty() ? GpuWork::no_copy : static_cast<std::int16_t>(direction[row]),
+              .communicates =
+                  kernels && communication.has(name[row], correlation[row], process[row],
+                                               nodes ? whole(chunk[node_column], row) : 0)});
+      }
+    };
+    if (!visited) return take_rows();
+    visitor.visit_rows({.table = table,
+                        .chunk = chunk,
+                        .row_id = 7,
+                        .correlation = 3,
+                        .kernels = kernels ? std::optional(kernel_rows(chunk)) : std::nullopt},
+                       take_rows);
   });
 }
 

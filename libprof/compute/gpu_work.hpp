@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -71,7 +72,8 @@ class CorrelationSet {
 struct WorkRows {
   std::string_view table;
   const columns::Chunk& chunk;
-  std::size_t row_id, correlation;  // columns of the chunk
+  std::size_t row_id, correlation;    // columns of the chunk
+  std::optional<KernelRows> kernels;  // of a table of kernels
 
   RowGroups::Rows for_groups() const;
 };
@@ -86,11 +88,9 @@ struct GpuWorkVisitor {
   std::function<void(const GpuWork& work)> visit;
   std::function<void()> restart;
   std::function<void()> check;
-  // Receives all kernels once, including those without times, in file order. May be empty.
-  std::function<void(const KernelRows&)> visit_kernels = {};
-  // Receives all rows once, including those without times, in file order, table by table. May be
-  // empty.
-  std::function<void(const WorkRows&)> visit_rows = {};
+  // Receives all rows once, including those without times, in file order, table by table, and has
+  // to call `go_on`, which visits work. May be empty.
+  std::function<void(const WorkRows&, const std::function<void()>& go_on)> visit_rows = {};
 };
 // `needed`: other work may be left out. Null: none may.
 void read_gpu_work(store::Snapshot& snapshot, const GpuWorkVisitor& visitor,
