@@ -32,16 +32,21 @@ class Calls {
       if (begin[row] <= 0 || end[row] <= begin[row]) continue;
       read_.schedule.has_calls = true;
       if (begin[row] > last_) continue;
+      const std::int64_t id = correlation[row];
+      const bool launched = id != 0 && launched_.contains(id),
+                 is_waited = id != 0 && waited_for_.contains(id);
       if (domain != compute::CallTimes::internal) {
         const bool of_driver = domain == compute::CallTimes::driver;
         take({.process = process[row],
               .begin = begin[row],
               .end = end[row],
-              .correlation = correlation[row],
+              .correlation = id,
               .function = compute::function_number(of_driver, cbid[row]),
-              .launches = launches(correlation[row])});
+              .launches = launched && !is_waited});
       }
-      keep({correlation[row], begin[row], end[row], 0}, process[row], thread[row]);
+      if (launched || is_waited || (id != 0 && waited_in_.contains(id))) {
+        keep({id, begin[row], end[row], 0}, process[row], thread[row]);
+      }
     }
   }
 
@@ -61,10 +66,6 @@ class Calls {
     return correlation != 0 && launched_.contains(correlation) &&
            !waited_for_.contains(correlation);
   }
-  bool is_wanted(std::int64_t correlation) const {
-    return launched_.contains(correlation) || waited_for_.contains(correlation) ||
-           waited_in_.contains(correlation);
-  }
   std::optional<compute::GapLaunch> launch_of(std::uint32_t work) const {
     const std::int64_t correlation = read_.correlations[work];
     const Call* call = launches(correlation) ? read_.find_call(correlation) : nullptr;
@@ -82,9 +83,8 @@ class Calls {
     }
   }
 
-  // If it launched work or waited. Of calls with the same id the first counts: that of the runtime.
+  // Of calls with the same id the first counts: that of the runtime.
   void keep(Call call, std::int64_t process, std::int64_t thread) {
-    if (call.correlation == 0 || !is_wanted(call.correlation)) return;
     if (!known_.is_full() && known_.contains(call.correlation)) return;
     known_.add(call.correlation);
     call.thread = read_.threads.of({process, thread});
