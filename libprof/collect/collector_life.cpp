@@ -27,6 +27,8 @@ constexpr char nvtx_variable[] = "NVTX_INJECTION64_PATH";
 constexpr std::chrono::milliseconds exit_patience{5000};   // for the GPU, and then for the launcher
 constexpr std::chrono::minutes leave_patience{1};          // for the GPU, in end() and ranges
 constexpr std::chrono::milliseconds users_patience{1000};  // for callbacks that measure
+// For captures into graphs that are under way when we attach, of which nobody tells us.
+constexpr std::chrono::milliseconds capture_time{1000};
 
 }  // namespace
 
@@ -114,7 +116,7 @@ bool Collector::set_up(const char* socket_path) {
        .modules = modules || memory_ || keeps_modules_,
        .module_ends = by_context || keeps_modules_,
        .graph_launches = tracing_.serial() || measures || by_context || capture_.by_launches(),
-       .captures = measures || by_launch,
+       .captures = measures || by_launch || (by_context && contexts_.any_seen()),
        .green_contexts = measures,
        .memory_calls = memory_ != nullptr,
        .graph_nodes = stacks_ != nullptr || uses_nccl_,
@@ -132,8 +134,9 @@ bool Collector::set_up(const char* socket_path) {
     modules_.tell_the_others(
         [this](const CUpti_ResourceData& module) { buffers_.add_module(module); });
   }
+  if (attached_ && (measures || by_context)) std::this_thread::sleep_for(capture_time);
   if (memory_) memory_->begin(contexts_.all(), config_.integer("stacks", 0) != 0);
-  if (const auto metrics = metrics_.use()) metrics->begin(contexts_.all(), attached_.load());
+  if (const auto metrics = metrics_.use()) metrics->begin(contexts_.all());
   tracing_.begin();
   if (capture_.from_start()) tracing_.start();
   // After that: CUPTI 13.5 records no kernels in a context that is already being sampled.

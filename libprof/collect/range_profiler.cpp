@@ -18,9 +18,7 @@ namespace {
 constexpr std::chrono::seconds end_patience{1};
 // After this time, launches already under way before our first callback are done.
 constexpr std::chrono::milliseconds launch_time{2};
-// The same for captures into graphs, of which nobody says that they have begun.
-constexpr std::chrono::milliseconds capture_time{1000};
-constexpr std::chrono::seconds capture_patience{5};  // at the end
+constexpr std::chrono::seconds capture_patience{5};  // at the end, for captures into graphs
 
 // The context whose lock this thread holds during a launch, or null.
 thread_local RangeContext* launching = nullptr;
@@ -60,8 +58,8 @@ RangeContext* RangeProfiler::find(CUcontext handle) {
 
 // A launch that we were not notified of would become a range of CUPTI's in the first window. If one
 // takes longer than this wait, there is one range too many, and that window has no values.
-void RangeProfiler::begin(const std::vector<CUcontext>& contexts, bool attached) {
-  if (!contexts.empty()) std::this_thread::sleep_for(attached ? capture_time : launch_time);
+void RangeProfiler::begin(const std::vector<CUcontext>& contexts) {
+  if (!contexts.empty()) std::this_thread::sleep_for(launch_time);
   for (const CUcontext context : contexts) context_created(context);
   begun_.store(true);
 }

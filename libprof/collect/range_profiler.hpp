@@ -63,9 +63,8 @@ class RangeProfiler {
   std::uint64_t begin_own_range(const char* name);
   void end_own_range();
 
-  // Measures from now on. `contexts`: those that already exist, in which threads may be launching,
-  // or, if the process is `attached` to, capturing.
-  void begin(const std::vector<CUcontext>& contexts, bool attached);
+  // Measures from now on. `contexts`: those that already exist, in which threads may be launching.
+  void begin(const std::vector<CUcontext>& contexts);
   void context_created(CUcontext context);
   // The last chance to read it.
   void context_ends(CUcontext context);

@@ -279,7 +279,11 @@ class Measured(AttachTest, MetricTest):
         for _ in range(2):
             attached = self.attach(target, "-f", "--pc-sampling")
             self.tell(target, "launch 20")
-            self.detach(attached)
+            self.tell(target, "capture")
+            attached.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+            self.tell(target, "captured")
+            self.ended(attached)
             database = self.assert_counted(self.output, 20)
             self.assertEqual(
                 database.one("SELECT sum(samples) FROM pc_samples WHERE function = 'counted'"), 1200

@@ -88,6 +88,15 @@ std::string loaded_cupti(const attach::Process& process) {
   return library ? library->path : "";
 }
 
+// Also where that cannot be seen: begin() says why.
+bool has_context(const attach::Process& process) {
+  try {
+    return process.has_context();
+  } catch (const Error&) {
+    return true;
+  }
+}
+
 // What CUPTI counts is evaluated by the copy that counts it, here in gpuprof: the processes' own.
 std::string common_cupti(const Processes& processes) {
   std::string common;
@@ -95,7 +104,8 @@ std::string common_cupti(const Processes& processes) {
     const std::string its = loaded_cupti(*process);
     if (its.empty() || its == common) continue;
     if (!common.empty()) {
-      throw Error("the processes have loaded different copies of CUPTI: " + common + " and " + its,
+      throw Error("the processes have loaded different copies of CUPTI: " + printable(common) +
+                      " and " + printable(its),
                   "attach with --metrics to one process at a time", ExitCode::no_metrics);
     }
     common = its;
@@ -194,7 +204,7 @@ class Attaching {
   const bool alone_;     // there is only one, and will be
   std::optional<attach::Tree> tree_;
   std::set<pid_t> met_;      // processes of the tree that were attached to, or cannot be
-  std::set<pid_t> waiting_;  // those that have a context
+  std::set<pid_t> waiting_;  // those whose context was seen once
   steady_clock::time_point next_look_;
   const record::TraceSelection selection_;
   const std::string collector_;
@@ -317,7 +327,7 @@ bool Attaching::begins(const Begun& begun) {
 bool Attaching::put_off(Processes& processes) {
   std::vector<pid_t> without;
   std::erase_if(processes, [&](const auto& process) {
-    if (process->has_context()) return false;
+    if (has_context(*process)) return false;
     without.push_back(process->id());
     return true;
   });

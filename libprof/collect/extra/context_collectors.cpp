@@ -75,7 +75,7 @@ void ContextCollectors::begin(const std::vector<CUcontext>& contexts) {
 
 void ContextCollectors::driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (counter_) counter_->driver_call(id, call);
-  if (sampler_) sampler_->driver_call(call);
+  if (sampler_) sampler_->driver_call(id, call);
 }
 
 bool ContextCollectors::held() const {

@@ -1,7 +1,9 @@
 #include "libprof/collect/extra/pc_sampler.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 
 #include "libprof/base/text.hpp"
@@ -25,6 +27,7 @@ constexpr std::int64_t least_between_readings_ms = 100;
 // Added to the exponent of CUPTI's own period, with which the buffer of a busy H200 filled up in
 // each flush period and lost its content (measured).
 constexpr int rarer_than_usual = 3;
+constexpr std::chrono::milliseconds between_looks{1};  // at captures
 
 template <class Params>
 Params params_of(std::size_t size, CUcontext context) {
@@ -98,14 +101,17 @@ std::vector<wire::Statistic> PcSampler::statistics() const {
 
 // --- on and off
 
-void PcSampler::driver_call(const CUpti_CallbackData& call) {
+void PcSampler::driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  // The beginning of a capture is held back as launches are.
+  const bool captures = captures_.take(id, call, [] {});
+  if (captures && capture_of(id) == Capture::ends) return;
   // Identifies us, since a launch may begin before a trace and end in it.
   const auto mine = reinterpret_cast<std::uint64_t>(this);
   if (call.callbackSite == CUPTI_API_ENTER) {
     *call.correlationData = launches_.enter() ? mine : 0;
     return;
   }
-  if (settings_.serialized) read_of(call.context);
+  if (settings_.serialized && !captures) read_of(call.context);
   if (*call.correlationData == mine) launches_.leave();
 }
 
@@ -113,13 +119,17 @@ void PcSampler::begin(Context& context) {
   for (const Context* const other : all()) {
     if (other->state == State::sampled && other->device == context.device) return;
   }
+  const LaunchGate::Closed closed(launches_);
+  if (captures_.any()) {
+    context.not_yet = "streams were being captured into graphs all the time";
+    return;
+  }
   ++context.attempts;
   const auto fails = [&](const Failure& failure) {
     context.not_yet = failure.why;
     const bool again = failure.may_pass && context.attempts < most_attempts;
     if (!again) refuse(context, context.not_yet);
   };
-  const LaunchGate::Closed closed(launches_);
   if (!closed) return fails({"a launch did not come to its end", true});
   const CUptiResult enabled = enable(context);
   if (enabled != CUPTI_SUCCESS) {
@@ -272,7 +282,13 @@ void PcSampler::end(Context& context) {
   read(context);
   if (context.state != State::sampled) return;
   context.state = State::refused;
-  const LaunchGate::Closed closed(launches_);
+  const auto until = Clock::now() + patience;
+  std::optional<LaunchGate::Closed> closed;
+  for (closed.emplace(launches_); captures_.any() && Clock::now() < until;) {
+    closed.reset();
+    std::this_thread::sleep_for(between_looks);
+    closed.emplace(launches_);
+  }
   CUpti_PCSamplingData& rest = *context.rest->get();
   rest.totalNumPcs = 0;
   rest.totalSamples = rest.droppedSamples = rest.nonUsrKernelsTotalSamples = 0;

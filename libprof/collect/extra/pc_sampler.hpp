@@ -29,6 +29,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libprof/collect/captures.hpp"
 #include "libprof/collect/channel.hpp"
 #include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/extra/context_collector.hpp"
@@ -79,8 +80,9 @@ class PcSampler : public CollectorOf<PcContext> {
   PcSampler(CheckedApi& cupti, Channel& channel, Settings settings,
             std::function<void(std::string_view text)> tell);
 
-  // In CUPTI's callbacks: launches.
-  void driver_call(const CUpti_CallbackData& call);
+  // In CUPTI's callbacks: launches, and captures into graphs, in which sampling does not begin and,
+  // for a second, does not end.
+  void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call);
   // Whether a launch is under way.
   bool held() const { return launches_.any_inside(); }
 
@@ -116,6 +118,7 @@ class PcSampler : public CollectorOf<PcContext> {
   const std::function<void(std::string_view)> tell_;
 
   LaunchGate launches_;
+  Captures captures_;
   bool told_ = false;  // the reason why a context is not sampled was reported; under calls_
   std::chrono::steady_clock::time_point next_reading_{};  // used by the own thread only
   std::atomic<std::uint64_t> lost_{0};
