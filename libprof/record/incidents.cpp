@@ -157,6 +157,7 @@ const Incidents::Name& Incidents::name_of(std::int64_t string) {
 }
 
 void Incidents::look_at_ranges(Clock::time_point now) {
+  ended_before_ = std::exchange(ended_, {});
   if (advance(markers)) {
     store::Statement rows = new_rows(markers, "flags, timestamp, processId, id, name");
     while (rows.step()) {
@@ -165,19 +166,39 @@ void Incidents::look_at_ranges(Clock::time_point now) {
       hear(key.first, time, now);
       if (flags & start_flag) {
         const Name& name = name_of(rows.integer(4));
-        if (!name.triggers.empty() && open_.size() < most_open) open_[key] = {name, time};
+        if (name.triggers.empty()) continue;
+        const Range range{name, time};
+        if (const auto ended = end_of(key)) {
+          close(range, key.first, *ended);
+        } else if (open_.size() < most_open) {
+          open_[key] = range;
+        }
       } else if (flags & end_flag) {
         const auto open = open_.find(key);
-        if (open == open_.end()) continue;
-        const Range range = std::move(open->second);
-        open_.erase(open);
-        const std::int64_t duration = time - range.start;
-        report(range, key.first, duration, " took ");
-        range.name.durations->add(duration);
+        if (open != open_.end()) {
+          const Range range = std::move(open->second);
+          open_.erase(open);
+          close(range, key.first, time);
+        } else if (ended_.size() < most_open) {
+          ended_[key] = time;
+        }
       }
     }
   }
   if (!open_.empty()) look_at_open_ranges(now);
+}
+
+void Incidents::close(const Range& range, std::int64_t process, std::int64_t end) {
+  const std::int64_t duration = end - range.start;
+  report(range, process, duration, " took ");
+  range.name.durations->add(duration);
+}
+
+std::optional<std::int64_t> Incidents::end_of(const RangeKey& key) const {
+  for (const Ends* ends : {&ended_, &ended_before_}) {
+    if (const auto found = ends->find(key); found != ends->end()) return found->second;
+  }
+  return std::nullopt;
 }
 
 void Incidents::hear(std::int64_t process, std::int64_t time, Clock::time_point now) {

@@ -62,6 +62,8 @@ class Incidents {
     std::int64_t newest = 0;
     Clock::time_point at{};
   };
+  using RangeKey = std::pair<std::int64_t, std::int64_t>;  // process and id
+  using Ends = std::map<RangeKey, std::int64_t>;
   struct Question {
     const Trigger* trigger = nullptr;
     Clock::time_point next{};  // when it is asked again
@@ -82,6 +84,8 @@ class Incidents {
   bool is_step(const std::string& name);
   void look_at_ranges(Clock::time_point now);
   void look_at_open_ranges(Clock::time_point now);
+  void close(const Range& range, std::int64_t process, std::int64_t end);
+  std::optional<std::int64_t> end_of(const RangeKey& key) const;
   void hear(std::int64_t process, std::int64_t time, Clock::time_point now);
   void report(const Range& range, std::int64_t process, std::int64_t duration,
               const std::string& verb);
@@ -99,10 +103,13 @@ class Incidents {
   std::vector<Incident> found_;
   std::vector<std::string> problems_;
   std::map<std::string, Rows> rows_;
-  std::map<std::string, Durations, std::less<>> durations_;      // by name without its number
-  std::unordered_map<std::int64_t, Name> names_;                 // by StringTable id
-  std::map<std::pair<std::int64_t, std::int64_t>, Range> open_;  // by process and id
-  std::unordered_map<std::int64_t, Heard> heard_;                // by process
+  std::map<std::string, Durations, std::less<>> durations_;  // by name without its number
+  std::unordered_map<std::int64_t, Name> names_;             // by StringTable id
+  std::map<RangeKey, Range> open_;
+  // Ends that came in this look and the one before without a beginning: where a thread's records go
+  // on in another part of memory, that may be read first.
+  Ends ended_, ended_before_;
+  std::unordered_map<std::int64_t, Heard> heard_;  // by process
   std::optional<compute::StepNames> step_names_;
   // nullopt: none yet, or its end was reported.
   std::optional<Clock::time_point> last_work_;

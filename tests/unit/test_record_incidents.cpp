@@ -95,3 +95,21 @@ TEST_CASE("a range that has ended takes what it took") {
   REQUIRE(found.size() == 1);
   CHECK(found[0].text == "range \"load\" of process 5 took 70 ms, longer than 50 ms");
 }
+
+TEST_CASE("the end of a range may come before its beginning") {
+  RecordedRange file(1min);
+  Incidents incidents(file.database(), triggers, false);
+  file.add_marker(1, 4, 20ms);
+  file.add_marker(3, 4, 90ms);
+  const Incidents::Clock::time_point begin(1h);
+  CHECK(incidents.look(begin).empty());
+  file.add_marker(2, 4, 95ms);
+  file.add_marker(2, 2, 30ms);
+  file.add_marker(3, 2, 20ms);  // with the next look
+  file.add_call(5, 5s);
+  const std::vector<Incident> found = incidents.look(begin + 11s);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].text == "range \"load\" of process 5 took 65 ms, longer than 50 ms");
+  CHECK(found[1].text == "range \"load\" of process 5 took 70 ms, longer than 50 ms");
+  CHECK(incidents.look(begin + 30s).empty());
+}
