@@ -47,6 +47,7 @@ struct Reading {
   reading::Names names;
   reading::Tables tables;
   Labels labels;
+  Slabs slabs{true};
   Model& model;
   const std::function<void(std::string_view)>& check;
 
@@ -65,6 +66,8 @@ using TablesOfTrack = std::vector<NamedRecords>;
 // Collects records by track while reading.
 class Collected {
  public:
+  explicit Collected(Slabs* slabs = nullptr) : slabs_(slabs) {}
+
   // The following records are of another table.
   void begin_table(std::shared_ptr<const std::vector<std::uint32_t>> names) {
     names_ = std::move(names);
@@ -83,7 +86,8 @@ class Collected {
       found = tracks_.try_emplace(key).first;
     }
     TablesOfTrack& tables = found->second;
-    if (tables.empty() || tables.back().names != names_) tables.push_back({names_, {}});
+    if (tables.empty() || tables.back().names != names_)
+      tables.push_back({names_, RecordColumns(slabs_)});
     latest_ = &tables.back().records;
     latest_key_ = key;
     return latest_;
@@ -93,6 +97,7 @@ class Collected {
   std::int64_t left_out = 0;
 
  private:
+  Slabs* slabs_;
   std::map<timeline::TrackKey, TablesOfTrack> tracks_;
   std::shared_ptr<const std::vector<std::uint32_t>> names_;
   RecordColumns* latest_ = nullptr;
@@ -142,7 +147,7 @@ void make_all_rows(std::vector<RowsJob>& jobs);
 
 // Tracks of one kind. Other threads make their rows while the next records are read.
 struct MadeTracks {
-  MadeTracks() = default;
+  explicit MadeTracks(Slabs& slabs) : records(&slabs) {}
   explicit MadeTracks(std::vector<Track> complete) : tracks(std::move(complete)) {}
 
   Collected records;

@@ -1,11 +1,14 @@
 #include "libprof/view/model/record_columns.hpp"
 
 #include <algorithm>
+#include <new>
+#include <system_error>
 #include <utility>
 namespace gpuprof::view {
 namespace {
 
-constexpr std::size_t first_capacity = 64;
+constexpr std::size_t first_capacity = 64, growth = 8, last_capacity = 32768;
+constexpr std::size_t most_ready = 2;
 constexpr std::size_t record_bytes = sizeof(std::int64_t) + 3 * sizeof(std::uint32_t) + 1;
 constexpr std::size_t huge = std::size_t{4} << 20;  // LargePages takes huge pages
 static_assert(Slab::most * record_bytes <= huge);
@@ -26,21 +29,75 @@ Slab::Slab(std::size_t records)
   table = reinterpret_cast<std::uint8_t*>(name + records);
 }
 
+Slabs::~Slabs() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  taken_.notify_all();
+  thread_.join();
+}
+
+Slab Slabs::take() {
+  std::unique_lock lock(mutex_);
+  if (ahead_ && !thread_.joinable()) {
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+      // Who uses the memory touches it first.
+    }
+  }
+  if (ready_.empty()) {
+    lock.unlock();
+    return Slab(Slab::most);
+  }
+  Slab slab = std::move(ready_.back());
+  ready_.pop_back();
+  taken_.notify_all();
+  return slab;
+}
+
+void Slabs::give(Slab slab) {
+  const std::lock_guard lock(mutex_);
+  ready_.push_back(std::move(slab));
+}
+
+void Slabs::run() {
+  constexpr std::size_t page = 4096;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    taken_.wait(lock, [this] { return is_over_ || ready_.size() < most_ready; });
+    if (is_over_) return;
+    lock.unlock();
+    try {
+      Slab slab(Slab::most);
+      volatile auto* const bytes = reinterpret_cast<unsigned char*>(slab.begin);
+      for (std::size_t at = 0; at < huge; at += page) bytes[at] = 0;
+      lock.lock();
+      ready_.push_back(std::move(slab));
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+  }
+}
+
+Slab RecordColumns::take_slab() {
+  return slabs_to_take_ ? slabs_to_take_->take() : Slab(Slab::most);
+}
+
 void RecordColumns::grow() {
   if (size_ % Slab::most != 0) {  // the only slab so far, and small
     const Slab small = std::move(slabs_.back());
-    slabs_.back() = Slab(std::min(2 * small.capacity, Slab::most));
+    slabs_.back() = small.capacity < last_capacity ? Slab(growth * small.capacity) : take_slab();
     const Slab& large = slabs_.back();
     std::copy_n(small.begin, size_, large.begin);
     std::copy_n(small.length, size_, large.length);
     std::copy_n(small.id, size_, large.id);
     std::copy_n(small.name, size_, large.name);
     std::copy_n(small.table, size_, large.table);
-  } else if (spare_ && !spare_->empty()) {
-    slabs_.push_back(std::move(spare_->back()));
-    spare_->pop_back();
   } else {
-    slabs_.emplace_back(slabs_.empty() ? first_capacity : Slab::most);
+    slabs_.push_back(slabs_.empty() ? Slab(first_capacity) : take_slab());
   }
   used_ = size_ % Slab::most;
   room_ = slabs_.back().capacity;

@@ -2,10 +2,13 @@
 // memory takes the kernel longer than filling it takes us.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "libprof/base/large_vector.hpp"
@@ -47,13 +50,35 @@ class Slab {
   std::unique_ptr<std::byte, Free> memory_;
 };
 
+// Full slabs. `ahead`: from the first one on another thread touches the memory of the next ones, so
+// that the kernel has cleared it when it is used. Used by any thread.
+class Slabs {
+ public:
+  explicit Slabs(bool ahead) : ahead_(ahead) {}
+  ~Slabs();
+  Slabs(const Slabs&) = delete;
+  Slabs& operator=(const Slabs&) = delete;
+
+  Slab take();
+  void give(Slab slab);
+
+ private:
+  void run();
+
+  const bool ahead_;
+  std::mutex mutex_;
+  std::condition_variable taken_;
+  std::vector<Slab> ready_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
+
 // Memory: 21 bytes per record, 37 of those that last for 4 seconds. Belongs to one thread while it
 // grows.
 class RecordColumns {
  public:
-  RecordColumns() = default;
-  // Takes slabs from `spare`, which must outlive its growth, before it allocates any.
-  explicit RecordColumns(std::vector<Slab>& spare) : spare_(&spare) {}
+  // `slabs` must outlive its growth. Null: it allocates its own.
+  explicit RecordColumns(Slabs* slabs = nullptr) : slabs_to_take_(slabs) {}
 
   void add(const Item& item) {
     if (used_ == room_) grow();
@@ -145,6 +170,7 @@ class RecordColumns {
     slab.table[at] = its.table;
   }
   void put(std::size_t place, const Narrow& its) { put(slab_of(place), place % Slab::most, its); }
+  Slab take_slab();
   void grow();
 
   std::vector<Slab> slabs_;  // all but the last are full
@@ -153,7 +179,7 @@ class RecordColumns {
   StartAndEnd latest_{INT64_MIN, INT64_MAX};
   bool sorted_ = true;
   std::vector<Wide> wide_;
-  std::vector<Slab>* spare_ = nullptr;
+  Slabs* slabs_to_take_;
 };
 
 }  // namespace gpuprof::view

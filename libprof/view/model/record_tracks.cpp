@@ -170,7 +170,7 @@ void take_tracks(AllMadeTracks& made, Model& model) {
 
 void read_record_tracks(Reading& reading, TrackKind kind,
                         std::span<const timeline::RecordTable> tables, AllMadeTracks& made) {
-  auto own = std::make_unique<MadeTracks>();
+  auto own = std::make_unique<MadeTracks>(reading.slabs);
   for (const timeline::RecordTable& table : tables) {
     if (table.kind != kind) continue;
     if (table.may_be_open) take_tracks(made, reading.model);

@@ -68,7 +68,7 @@ std::optional<std::vector<std::size_t>> rows_of_one_table(
 
 // Uses the memory of the tables again.
 std::vector<RecordColumns> divided(std::vector<RecordColumns>& tables, std::int64_t& left_out) {
-  std::vector<Slab> spare;
+  Slabs slabs(false);
   std::vector<RecordColumns> rows;
   timeline::RowChoice choice;
   Merge<TableOfTrack> merge = merged(tables);
@@ -77,12 +77,12 @@ std::vector<RecordColumns> divided(std::vector<RecordColumns>& tables, std::int6
     const std::size_t place = table->place();
     RecordColumns& records = tables[table->number()];
     const Item item = records[place];
-    if (place % Slab::most == Slab::most - 1) spare.push_back(records.take_slab_of(place));
+    if (place % Slab::most == Slab::most - 1) slabs.give(records.take_slab_of(place));
     if (row == timeline::RowChoice::none) {
       ++left_out;
       continue;
     }
-    if (row == rows.size()) rows.emplace_back(spare);
+    if (row == rows.size()) rows.emplace_back(&slabs);
     rows[row].add(item);
   }
   return rows;
