@@ -559,8 +559,6 @@ void declare_attach(Grammar& grammar, AttachJob& job) {
                "Instead of PID: all processes of this user that use CUDA");
   grammar.take("--for", time_to(job.time),
                "How long: 10s, 500ms, 5min; else until Ctrl-C or its end", "TIME");
-  // Devices and kernels are filters, and of the scope of metrics.
-  grammar.take_report_options(job.options);
   grammar.take_options(
       job.options,
       {"activate", "duration", "keep-last", "trigger", "snapshots", "max-size", "trace",
@@ -569,11 +567,13 @@ void declare_attach(Grammar& grammar, AttachJob& job) {
        "pm-buffer", "pm-keep", "pc-sampling", "pc-sampling-period", "pc-stall-reasons",
        "pc-serialize", "pc-buffer",
        // A request's scope comes before the request.
-       "launch-skip", "launch-count", "replay-mode", "metrics-overhead", "metrics-samples",
-       "metrics-exclude", "cache-control", "metrics-batch", "hang-timeout", "metrics", "set",
-       "require-metrics", "activity-buffers", "device-buffer-size", "device-buffers", "no-share",
-       "cupti", "save-capture", "process-name", "context-name", "stream-name"});
+       "devices", "kernels", "launch-skip", "launch-count", "replay-mode", "metrics-overhead",
+       "metrics-samples", "metrics-exclude", "cache-control", "metrics-batch", "hang-timeout",
+       "metrics", "set", "require-metrics", "activity-buffers", "device-buffer-size",
+       "device-buffers", "no-share", "cupti", "save-capture", "process-name", "context-name",
+       "stream-name"});
   grammar.take_output_options(job.options);
+  grammar.take_report_options(job.options);
 }
 
 }  // namespace

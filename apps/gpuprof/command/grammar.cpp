@@ -179,17 +179,15 @@ void Grammar::take_output_options(Options& options) {
 
 void Grammar::take_shared(Options& options, const std::vector<const Option*>& chosen) {
   const auto add = [&](const Option* option) {
-    taken_.emplace_back(Shared{.option = option, .options = &options, .required = false});
-  };
-  for (const Option* option : chosen) add(option);
-  for (const char* name : {"config", "no-config"}) {
-    const Option* option = find_option(name);
     const bool there = std::ranges::any_of(taken_, [&](const Taken& taken) {
       const Shared* shared = std::get_if<Shared>(&taken);
       return shared && shared->option == option;
     });
-    if (!there) add(option);
-  }
+    if (there) return;
+    taken_.emplace_back(Shared{.option = option, .options = &options, .required = false});
+  };
+  for (const Option* option : chosen) add(option);
+  for (const char* name : {"config", "no-config"}) add(find_option(name));
 }
 
 void Grammar::require(std::string_view name) {

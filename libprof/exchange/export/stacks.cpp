@@ -314,8 +314,8 @@ namespace sample {
 constexpr std::uint32_t stack = 1, attribute = 2, value = 4;
 }
 namespace table {
-constexpr std::uint32_t mapping = 1, location = 2, function = 3, link = 4, string = 5,
-                        attribute = 6, stack = 7;
+constexpr std::uint32_t mapping = 1, location = 2, function = 3, string = 5, attribute = 6,
+                        stack = 7;
 }
 namespace location {
 constexpr std::uint32_t line = 3, attribute = 4, line_function = 1, line_number = 2;
