@@ -9,6 +9,7 @@
 #include "schema/traits.hpp"
 
 namespace gpuprof::compute {
+
 std::unordered_set<std::int64_t> read_communication(store::Database& database) {
   std::unordered_set<std::int64_t> ids;
   if (!database.has_column("StringTable", "value")) return ids;

@@ -24,9 +24,9 @@ constexpr std::size_t most_names = 100'000, most_open = 100'000;
 constexpr std::size_t most_durations = 64, least_durations = 10;  // for a median
 constexpr std::int64_t start_flag = 2, end_flag = 4;              // of a marker
 constexpr std::int64_t no_memory = 2;                             // cudaError_t and CUresult
-// A range is known to be open when newer records of its process have come. Threads of a process are
-// not read at one moment, and who writes the file may be late by seconds, so that a clock says
-// nothing until it is silent.
+// A range is open if newer records of its process have come without its end, or none at all for
+// long. The time of day alone does not say so: threads of a process are read one after the other,
+// and the writer of the file may be late by seconds.
 constexpr nanoseconds between_threads = seconds(1);
 constexpr seconds silent_for{10};
 constexpr int latest_calls = 2000;
@@ -167,11 +167,11 @@ void Incidents::look_at_ranges(Clock::time_point now) {
       if (flags & start_flag) {
         const Name& name = name_of(rows.integer(4));
         if (name.triggers.empty()) continue;
-        const Range range{name, time};
+        Range range{name, time};
         if (const auto ended = end_of(key)) {
           close(range, key.first, *ended);
         } else if (open_.size() < most_open) {
-          open_[key] = range;
+          open_[key] = std::move(range);
         }
       } else if (flags & end_flag) {
         const auto open = open_.find(key);

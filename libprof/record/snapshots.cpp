@@ -54,7 +54,7 @@ void Snapshots::write(const std::vector<std::string>& files, const std::string& 
   for (const std::string& file : files) {
     const std::string name = free_name(file, time);
     try {
-      copies_.push_back({file, name, why,
+      copies_.push_back({name, why,
                          std::make_unique<HelperProcess>(
                              "/proc/self/exe",
                              std::vector<std::string>{"snapshot", file, "-q", "-o", name,
@@ -67,8 +67,11 @@ void Snapshots::write(const std::vector<std::string>& files, const std::string& 
 }
 
 void Snapshots::add_incident(const std::string& why, Clock::time_point due) {
-  if (waiting_) ++waiting_->more;
-  if (!waiting_) waiting_ = {why, 0, due};
+  if (waiting_) {
+    ++waiting_->more;
+  } else {
+    waiting_ = {why, 0, due};
+  }
 }
 
 void Snapshots::look_after() {

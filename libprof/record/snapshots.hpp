@@ -53,7 +53,7 @@ class Snapshots {
 
  private:
   struct Copy {
-    std::string file, name, why;
+    std::string name, why;
     std::unique_ptr<HelperProcess> process;
   };
 

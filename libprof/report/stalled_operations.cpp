@@ -102,9 +102,9 @@ std::string StalledOperations::describe(store::Database& database, const Operati
 }
 
 // Of a process's operations, from one on: the first collective, at `latest` or earlier, that
-// another process has not entered, or has entered with another count. Null if there is none. CUPTI
-// hands kernels out by the buffer, so those right before the one that hangs may have ended without
-// a record of it.
+// another process has not entered, or has entered with a different count. Null if there is none.
+// CUPTI hands kernels out by the buffer, so those right before the one that hangs may have ended
+// without a record of it.
 const StalledOperations::Operation* StalledOperations::first_apart(std::int64_t communicator,
                                                                    std::int64_t process,
                                                                    const Operation& from,

@@ -28,6 +28,7 @@ struct AttachJob {
   bool all_of_user = false;                       // those that use CUDA
   std::optional<std::chrono::milliseconds> time;  // absent: until Ctrl-C
 };
+
 // What it needs from the beginning of a process, or several runs of it.
 void check_options(const Options& options) {
   const auto refuse = [](const std::string& why, const std::string& hint) {

@@ -46,6 +46,7 @@ constexpr std::chrono::seconds connecting_patience{10};  // once the collector i
 constexpr std::chrono::seconds starting_patience{60};    // for CUPTI, which waits for CUDA's locks
 constexpr std::chrono::seconds leaving_patience{20};
 constexpr milliseconds between_looks{200};  // for new processes of a tree
+
 // Its own copy may be in use by the program; ours is for a process without one.
 std::string cupti_candidates(const Options& options) {
   std::vector<std::string> candidates = collector_cupti_candidates(options.cupti);
@@ -456,6 +457,7 @@ int Attaching::finish() {
     print_outcome(recorder_, log_, {.hang_after = options_.hang_after});
   return whole_ && !recorder_.failed() ? 0 : static_cast<int>(ExitCode::output_failed);
 }
+
 }  // namespace
 
 int record_processes(Options& options, Processes processes, std::optional<attach::Tree> tree,

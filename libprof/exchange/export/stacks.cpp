@@ -370,7 +370,7 @@ class OtlpWriter : public StackWriter {
     file_ << whole.bytes();
   }
 
-  // Its scope comes first, behind three lengths.
+  // Its scope comes first, after three lengths.
   static bool is_one(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::array<char, 40> begin{};

@@ -4,6 +4,7 @@
 #include <new>
 #include <system_error>
 #include <utility>
+
 namespace gpuprof::view {
 namespace {
 
