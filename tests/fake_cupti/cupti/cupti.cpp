@@ -89,6 +89,7 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFun
   cupti().userdata.store(userdata);
   cupti().callback.store(callback);
   cupti().subscribed.store(true);
+  cupti().subscribed_late.store(cupti().driver_up.load());
   *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&cupti());
   return CUPTI_SUCCESS;
 }

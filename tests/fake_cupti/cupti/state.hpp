@@ -43,6 +43,8 @@ struct Cupti {
   std::map<std::uint32_t, std::uint32_t> contexts;  // id, device
   std::atomic<bool> driver_up{false};
   std::atomic<bool> was_serial{false};  // KERNEL was enabled
+  // The driver was up when its client subscribed, which has not wanted kernels since.
+  std::atomic<bool> subscribed_late{false};
 
   std::atomic<std::size_t> device_buffers{250};
   std::atomic<long> kernels{0};
