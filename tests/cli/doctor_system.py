@@ -24,7 +24,15 @@ OWN = "/opt/gpuprof/lib/gpuprof"
 CLOCK = "/sys/devices/system/clocksource/clocksource0"
 
 
-def elf(loader="/lib64/ld-linux-x86-64.so.2", bits=64, machine=62):
+def is_for_arm(program):
+    with open(program, "rb") as file:
+        return file.read(20)[18:] == b"\xb7\0"
+
+
+ARM = bool(GPUPROF) and is_for_arm(GPUPROF)
+
+
+def elf(loader="/lib64/ld-linux-x86-64.so.2", bits=64, machine=183 if ARM else 62):
     """The head of a program."""
     header = struct.pack("<4sBBBBQHHIQQQIHHHHHH", b"\x7fELF", bits // 32, 1, 1, 0, 0, 3, machine, 1,
                          0, 64, 0, 0, 64, 56, 1 if loader else 0, 0, 0, 0)  # fmt: skip
@@ -150,10 +158,12 @@ class System:
     def run(self, *options, json=False, user=None):
         self.write("/proc/self/mountinfo", "\n".join(self.mounts) + "\n")
         words = [GPUPROF, "doctor", "--output", self.output]
-        sanitizer = {k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}
+        kept = {
+            k: v for k, v in os.environ.items() if k.endswith(("SAN_OPTIONS", "QEMU_LD_PREFIX"))
+        }
         return subprocess.run(
             [*words, *(["--json"] if json else []), *options, *self.options],
-            env={**sanitizer, **self.environment, "GPUPROF_DOCTOR_ROOT": str(self.root),
+            env={**kept, **self.environment, "GPUPROF_DOCTOR_ROOT": str(self.root),
                  "GPUPROF_NO_CONFIG": "1"},
             capture_output=True, text=True, timeout=PATIENCE, user=user,
         )  # fmt: skip

@@ -10,9 +10,10 @@ import textwrap
 import unittest
 
 from fake_run import BUILD, CUPTI, FAKE, PATIENCE
+from packages import TOOLS
 
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
-FRAMES = SOURCE / ".tools" / "frames"
+FRAMES = TOOLS / "frames"
 
 ACTIVE_NAME = "sm__cycles_active.avg.pct_of_peak_sustained_elapsed"
 READ_NAME = "dram__bytes_read.sum.per_second"

@@ -7,6 +7,7 @@ stand-ins are in tests/fake_cupti/cupti/settings.hpp.
 import ctypes
 import os
 import pathlib
+import shlex
 import signal
 import sqlite3
 import struct
@@ -24,6 +25,7 @@ BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", "."))
 FAKE = BUILD / "tests" / "fake"
 CUPTI = FAKE / "libcupti.so.13"
 BARE_CUPTI = FAKE / "bare" / "libcupti.so.12"
+COMPILER = shlex.split(os.environ.get("CC", "cc"))
 SANITIZED = bool(os.environ.get("GPUPROF_SANITIZE"))
 # A test fails because of errors, never because the machine stalls for a while.
 PATIENCE = 300 if SANITIZED or os.environ.get("GPUPROF_EMULATED") else 120
@@ -32,6 +34,13 @@ SLOW_NOTICES = (
     "the program has ended; waiting for its process",
     "another process holds the lock of the database",
 )
+
+
+def has_other_users():
+    """Root, unless it is alone in a namespace."""
+    count = pathlib.Path("/proc/self/uid_map").read_text(encoding="utf-8").split()[2]
+    return os.geteuid() == 0 and count != "1"
+
 
 KIND = {
     "MEMCPY": 1, "MEMSET": 2, "DRIVER": 4, "RUNTIME": 5, "DEVICE": 8, "CONTEXT": 9,

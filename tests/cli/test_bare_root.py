@@ -18,6 +18,8 @@ SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__)
 FAKE = BUILD / "tests" / "fake"
 TOOLS = "/usr/sbin:/usr/bin:/sbin:/bin"
 CAPTURE = SOURCE / "tests" / "captures" / "vector_add.gpcap"
+# Of the build for Arm: Debian's packages, unpacked.
+FOREIGN = SOURCE / ".aarch64" / "sysroot" if os.environ.get("GPUPROF_EMULATED") else None
 PYTHON = ["python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libffi8", "zlib1g",
           "libexpat1"]  # fmt: skip
 SCRIPT = """
@@ -31,16 +33,23 @@ def files_of(package):
     return listed.stdout.split("\n")[:-1]
 
 
+def for_arm(path):
+    path = path.replace("x86_64-linux-gnu", "aarch64-linux-gnu").replace("/lib64/", "/lib/")
+    return path.replace("ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1")
+
+
 def make_root(root, packages):
-    """A merged /usr, and the files of Debian's packages as installed on this machine."""
+    """A merged /usr, and the files of Debian's packages as installed on this machine; or the same for Arm."""
     for name in ("bin", "sbin", "lib", "lib64"):
         (root / "usr" / name).mkdir(parents=True)
         (root / name).symlink_to(f"usr/{name}")
     (root / "tmp").mkdir()
     (root / "dev").mkdir()
-    (root / "proc").mkdir()
     for path in [path for package in packages for path in files_of(package)]:
+        if FOREIGN:
+            path = for_arm(path)
         copy = root / path.lstrip("/")
+        path = f"{FOREIGN or ''}{path}"
         if os.path.isdir(path) and not os.path.islink(path):
             copy.mkdir(parents=True, exist_ok=True)
         elif os.path.lexists(path) and not os.path.lexists(copy):
@@ -58,8 +67,11 @@ class BareRoot(unittest.TestCase):
         self.root = self.folder / "root"
 
     def run_there(self, *words):
+        # qemu needs its own libraries, which no program for Arm can load.
+        shared = "/proc /lib64 /lib/x86_64-linux-gnu" if FOREIGN else "/proc"
         inside = (
-            'mount -t proc proc "$0/proc" && exec env -i PATH=/usr/bin:/bin HOME=/tmp '
+            f'for folder in {shared}; do mkdir -p "$0$folder" && mount --rbind "$folder" "$0$folder" || exit; '
+            "done; exec env -i PATH=/usr/bin:/bin HOME=/tmp "
             'GPUPROF_NO_CONFIG=1 LD_LIBRARY_PATH=/fake /usr/sbin/chroot "$0" "$@"'
         )
         ran = subprocess.run(
@@ -95,10 +107,9 @@ class BareRoot(unittest.TestCase):
         (database / "updates").mkdir()
         (database / "status").touch()
         # dpkg's database there is empty, so it does not know that glibc is installed.
+        force = "--force-depends,architecture" if FOREIGN else "--force-depends"
         installed = subprocess.run(
-            ["dpkg", f"--root={self.root}", "--force-depends", "-i", deb],
-            capture_output=True,
-            text=True,
+            ["dpkg", f"--root={self.root}", force, "-i", deb], capture_output=True, text=True
         )
         self.assertEqual(installed.returncode, 0, installed.stdout + installed.stderr)
         self.run_gpuprof()
@@ -113,9 +124,11 @@ class BareRoot(unittest.TestCase):
                         self.folder], check=True, stdout=subprocess.DEVNULL)  # fmt: skip
         (wheel,) = self.folder.glob("*.whl")
         packages = "usr/lib/python3/dist-packages"
+        platform = ["--platform=manylinux_2_28_aarch64", "--only-binary=:all:"] if FOREIGN else []
         subprocess.run(
             [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-             "--no-deps", "--no-index", "--no-compile", "--target", self.root / packages, wheel],
+             "--no-deps", "--no-index", "--no-compile", *platform, "--target", self.root / packages,
+             wheel],
             check=True, env={**os.environ, "PIP_ROOT_USER_ACTION": "ignore"})  # fmt: skip
         (self.root / "usr/bin/gpuprof").symlink_to(f"/{packages}/gpuprof_cuda/bin/gpuprof")
         self.run_gpuprof()

@@ -22,14 +22,16 @@ import unittest
 BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", ""))
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 GPUPROF = os.environ.get("GPUPROF", "")
-TOOLS = [SOURCE / ".tools" / "frames", SOURCE / ".tools" / "duckdb"]
-
-sys.path[:0] = [str(BUILD / "share" / "gpuprof" / "python"), *map(str, TOOLS)]
 sys.path.append(str(SOURCE / "tests" / "support"))
 
+from packages import TOOLS  # noqa: E402
+
+FOLDERS = [TOOLS / "frames", TOOLS / "duckdb"]
+
+sys.path[:0] = [str(BUILD / "share" / "gpuprof" / "python"), *map(str, FOLDERS)]
 import ranks  # noqa: E402
 
-THERE = all((folder / "unpacked").exists() for folder in TOOLS)
+THERE = all((folder / "unpacked").exists() for folder in FOLDERS)
 if THERE:
     import duckdb
     import gpuprof_cuda
@@ -37,7 +39,11 @@ if THERE:
     from gpuprof_cuda._cluster import clocks, command, page, report, text
 
 # What gpuprof cluster finds its packages by.
-PATH = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, TOOLS))}
+PATH = {
+    **os.environ,
+    "PYTHONPATH": os.pathsep.join(map(str, FOLDERS)),
+    "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]),
+}
 KERNELS = [round(1000 * (1 + i % 7)) for i in range(34)]  # ns, without a capture
 
 

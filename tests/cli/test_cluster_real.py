@@ -23,12 +23,15 @@ from unittest import mock
 BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", ""))
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 GPUPROF = os.environ.get("GPUPROF", "")
-TOOLS = [SOURCE / ".tools" / "frames", SOURCE / ".tools" / "duckdb"]
+sys.path.append(str(SOURCE / "tests" / "support"))
+
+from packages import TOOLS  # noqa: E402
+
+FOLDERS = [TOOLS / "frames", TOOLS / "duckdb"]
 KIND = "CUPTI_ACTIVITY_KIND_"
 
-sys.path[:0] = [str(BUILD / "share" / "gpuprof" / "python"), *map(str, TOOLS)]
-sys.path.append(str(SOURCE / "tests" / "support"))
-THERE = all((folder / "unpacked").exists() for folder in TOOLS)
+sys.path[:0] = [str(BUILD / "share" / "gpuprof" / "python"), *map(str, FOLDERS)]
+THERE = all((folder / "unpacked").exists() for folder in FOLDERS)
 if THERE:
     import json
 
@@ -49,7 +52,11 @@ if THERE:
     )
     from packed import replay_packed
 
-PATH = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, TOOLS))}
+PATH = {
+    **os.environ,
+    "PYTHONPATH": os.pathsep.join(map(str, FOLDERS)),
+    "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]),
+}
 
 
 def gpuprof(*words):

@@ -7,7 +7,7 @@ import re
 import subprocess
 import unittest
 
-from fake_run import CUPTI, GPUPROF, FakeTest
+from fake_run import CUPTI, GPUPROF, FakeTest, has_other_users
 
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 CAPTURE = SOURCE / "tests/captures/vector_add.gpcap"
@@ -200,7 +200,7 @@ class Config(FakeTest):
             "pipe": "it is not a regular file", "device": "it is not a regular file",
             "large": "it is larger than 64 KiB",
         }  # fmt: skip
-        if os.geteuid() == 0:
+        if has_other_users():
             (self.folder / "theirs").write_text('cupti = "/tmp/evil.so"\n')
             os.chown(self.folder / "theirs", 65534, 65534)
             reasons["theirs"] = "it belongs to another user, with the id 65534"

@@ -262,8 +262,8 @@ class Real(MetricTest):
         self.assertEqual(found["its-injection"][0]["text"], "gpuprof's collector is in it")
         process.send_signal(signal.SIGINT)
 
-    def test_this_program(self):
-        found = self.doctor("--", sys.executable, "-c", "pass")
+    def test_a_program(self):
+        found = self.doctor("--", self.program("hello"))
         self.assertEqual(found["program"][0][0], "ok", found["program"])
         self.assertEqual(found["its-start"][0][0], "ok")
 

@@ -8,14 +8,16 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 import unittest
 
 from builds import asan, load_tests  # noqa: F401
 from fake_run import GPUPROF, PATIENCE, FakeTest, pids_of
+from packages import TOOLS
 
 CANNOT_FIND = 13
-TOOLS = [pathlib.Path(__file__).parents[2] / ".tools" / name for name in ("frames", "duckdb")]
+FOLDERS = [TOOLS / name for name in ("frames", "duckdb")]
 KERNELS = "SELECT count(*) FROM kernels WHERE name = 'counted'"
 
 
@@ -336,7 +338,7 @@ class Triggers(ControlTest):
         steady = self.program("steady")
         target = self.start_ready(
             [*self.command(["obeys"], ["--keep-last", "60s"])[:-1], "sh", "-c",
-             f"{steady} 100 1 >/dev/null & {steady} 100 1 > /dev/null & exec {self.program('obeys')}"]
+             f"{steady} 100 1 >/dev/null 2>&1 & {steady} 100 1 >/dev/null & exec {self.program('obeys')}"]
         )  # fmt: skip
         processes = self.wait_for(lambda: self.control("status", target.pid, "--json").stdout
                                   and len(self.status(target.pid)["processes"]) == 3
@@ -408,12 +410,15 @@ class Triggers(ControlTest):
 
 
 @unittest.skipUnless(
-    all((folder / "unpacked").exists() for folder in TOOLS), ".tools has no frames and DuckDB"
+    all((folder / "unpacked").exists() for folder in FOLDERS), ".tools has no frames and DuckDB"
 )
 class Ranks(ControlTest):
     """--ranks: of some ranks everything is recorded, and of others only roll-ups stay."""
 
-    ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(map(str, TOOLS))}
+    ENVIRONMENT = {
+        "PYTHONPATH": os.pathsep.join(map(str, FOLDERS)),
+        "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]),
+    }
 
     def manifests(self):
         return [

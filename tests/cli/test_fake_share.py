@@ -7,7 +7,7 @@ import textwrap
 import unittest
 
 from command_line import SOURCE
-from fake_run import BARE_CUPTI, CUPTI, FAKE, SANITIZED
+from fake_run import BARE_CUPTI, COMPILER, CUPTI, FAKE, SANITIZED
 from test_fake_attach import AttachTest
 
 TRACED, OTHERS = 50, 10  # kernels of a round: in it, and before and after
@@ -72,7 +72,7 @@ class Share(AttachTest):
     def test_cupti_in_two_libraries(self):
         """What the collector loads as CUPTI is no client of it, whatever its name is."""
         library, records = self.folder / "libbothways.so", self.folder / "calls"
-        compiled = ["cc", "-shared", "-fPIC", SOURCE / "tests/gpu/both_ways.c", "-o", library, CUPTI,
+        compiled = [*COMPILER, "-shared", "-fPIC", SOURCE / "tests/gpu/both_ways.c", "-o", library, CUPTI,
                     f"-Wl,-rpath,{CUPTI.parent}", "-ldl"]  # fmt: skip
         subprocess.run(compiled, check=True)
         run = self.profile(

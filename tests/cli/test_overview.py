@@ -16,6 +16,8 @@ from terminal import on_a_terminal
 GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 HOSTILE = "\x1b[31mred\x07\n\u202eevil" + " <x>" * 40
+# What takes more than a second is named until it is done.
+PROGRESS = re.compile(r"(\r\x1b\[K[^\r\n]*\.\.\.)+\r\x1b\[K")
 COLOR = re.compile("\x1b\\[[0-9;]*m")
 
 
@@ -37,7 +39,7 @@ class Overview(unittest.TestCase):
         kept = {key: value for key, value in everything.items() if value}
         code, text = on_a_terminal([GPUPROF, "-i", profile, *options], columns, env=kept)
         self.assertEqual(code, 0, text)
-        return text
+        return PROGRESS.sub("", text)
 
     def changed(self, *statements):
         path = self.folder / "changed.sqlite"

@@ -23,7 +23,11 @@ BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", ""))
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 GPUPROF = os.environ.get("GPUPROF", "")
 
-sys.path.insert(0, str(SOURCE / ".tools" / "frames"))
+sys.path.append(str(SOURCE / "tests" / "support"))
+
+from packages import TOOLS  # noqa: E402
+
+sys.path.insert(0, str(TOOLS / "frames"))
 sys.path.insert(0, str(BUILD / "share" / "gpuprof" / "python"))
 
 import gpuprof  # noqa: E402

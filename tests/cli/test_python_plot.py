@@ -19,8 +19,12 @@ SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__)
 GPUPROF = os.environ.get("GPUPROF", "")
 PACKAGES = BUILD / "share" / "gpuprof" / "python"
 
-sys.path.insert(0, str(SOURCE / ".tools" / "plot"))
-sys.path.insert(0, str(SOURCE / ".tools" / "frames"))
+sys.path.append(str(SOURCE / "tests" / "support"))
+
+from packages import TOOLS  # noqa: E402
+
+sys.path.insert(0, str(TOOLS / "plot"))
+sys.path.insert(0, str(TOOLS / "frames"))
 sys.path.insert(0, str(PACKAGES))
 
 import gpuprof  # noqa: E402

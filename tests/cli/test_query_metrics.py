@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-from fake_run import GPUPROF
+from fake_run import GPUPROF, PATIENCE
 
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 HOST = pathlib.Path(GPUPROF).resolve().parents[1] / "lib/gpuprof/host/libcupti.so.13"
@@ -22,7 +22,7 @@ SKIPPED = 77
 
 def query(*words, chip="GH100"):
     command = [GPUPROF, "--cupti", str(HOST), "--chip", chip, *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
 
 
 class QueryMetrics(unittest.TestCase):
@@ -147,13 +147,13 @@ class QueryMetrics(unittest.TestCase):
         """It answers about a chip as its libcupti did, except for passes."""
         with tempfile.TemporaryDirectory(prefix="gpuprof-metrics-") as folder:
             metrics = pathlib.Path(folder) / "metrics.catalogue"
-            subprocess.run([SOURCE / "scripts" / "metric_catalogue", "--cupti", HOST.resolve(),
+            subprocess.run([sys.executable, SOURCE / "scripts/metric_catalogue", "--cupti", HOST.resolve(),
                             "--output", metrics, "--chips", "TU117"],
                            check=True, stdout=subprocess.DEVNULL)  # fmt: skip
 
             def of_list(*words):
                 return subprocess.run([GPUPROF, "--cupti", metrics, "--chip", "TU117", *words],
-                                      capture_output=True, text=True, timeout=60)  # fmt: skip
+                                      capture_output=True, text=True, timeout=PATIENCE)  # fmt: skip
 
             for words in (
                 ["--query-metrics"],

@@ -11,6 +11,7 @@ import subprocess
 import time
 import unittest
 
+from fake_run import has_other_users
 from profile_tools import (
     CAPTURES,
     DERIVED,
@@ -314,7 +315,7 @@ class Leftovers(Tools):
             self.folder / ".gpuprof-linked",
         ]  # fmt: skip
         locked = self.make(".gpuprof-atwork")
-        if os.geteuid() == 0:
+        if has_other_users():
             others.append(self.make(".gpuprof-foreign"))
             os.chown(others[-1], 65534, 65534)
         with open(locked / "lock") as lock:

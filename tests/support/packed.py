@@ -10,8 +10,8 @@ CAPTURES = pathlib.Path(__file__).resolve().parents[1] / "captures"
 def replay_packed(gpuprof, archive, name, profile):
     """Makes the profile of NAME.gpcap in CAPTURES/ARCHIVE.tar.xz, which is unpacked next to it."""
     profile = pathlib.Path(profile)
-    with tarfile.open(CAPTURES / f"{archive}.tar.xz") as packed:
-        packed.extract(f"{name}.gpcap", profile.parent, filter="data")
     capture = profile.parent / f"{name}.gpcap"
+    with tarfile.open(CAPTURES / f"{archive}.tar.xz") as packed:
+        capture.write_bytes(packed.extractfile(capture.name).read())
     subprocess.run([gpuprof, "replay", "-q", "-f", "-o", profile, capture], check=True, timeout=120)
     capture.unlink()
