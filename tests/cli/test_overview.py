@@ -17,7 +17,7 @@ GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 HOSTILE = "\x1b[31mred\x07\n\u202eevil" + " <x>" * 40
 # What takes more than a second is named until it is done.
-PROGRESS = re.compile(r"(\r\x1b\[K[^\r\n]*\.\.\.)+\r\x1b\[K")
+PROGRESS = re.compile(r"(\r\x1b\[K[^\r\n]*)*\r\x1b\[K")
 COLOR = re.compile("\x1b\\[[0-9;]*m")
 
 
