@@ -15,7 +15,9 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 import unittest
+import urllib.parse
 
 import browser
 import view_pages
@@ -27,6 +29,26 @@ from test_view import GPUPROF, serving, touched
 from test_view_details import records
 from training_pages import Training
 from view_pages import CANVAS, CAPTURES, LAID_OUT, OPENED, SHOW, SIZES, WATCH, WHOLE, parameters
+
+# As of a large run: at first it has only some of its tracks, and until release() no further ones.
+IN_TWO_STEPS = """(() => {
+  const ask = window.fetch, released = new Promise(done => { window.release = done; });
+  let isPart = true;
+  window.fetch = async (address, ...rest) => {
+    const url = new URL(address, location.href), question = url.pathname.split('/').at(-1);
+    url.searchParams.delete('version');
+    if (question === 'reading') return Response.json(isPart ? {reading: 'reading calls'} : {});
+    if (question === 'growth') {
+      await released;
+      isPart = false;
+      return Response.json({version: 2, grows: false});
+    }
+    const answer = await ask(url, ...rest);
+    if (question !== 'run' || !isPart) return answer;
+    const run = await answer.json();
+    return Response.json({...run, part: true, tracks: run.tracks.slice(0, %d)});
+  };
+})()"""
 
 
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")
@@ -644,6 +666,44 @@ class InBrowser(Kernels, Reports, Pairs, Training, view_pages.Pages):
             wrong = [each for each in page.wrong() if "409" not in str(each)]
             self.assertEqual(wrong, [])
             page.close()
+
+    def test_a_large_run_is_shown_in_two_steps(self):
+        """The GPU work first, which is said; then all, in the same window, or in what the user chose meanwhile."""
+        with serving(self.profiles["vector_add"], "--no-browser") as server:
+            run = server.get("run")
+            work = [track["kind"] for track in run["tracks"]].index("api")
+            middle = (run["begin"] + run["end"]) // 2
+            asked = {"from": middle, "to": run["end"]}
+            lines = (
+                "[...new Set(seen.items.filter(item => item.track >= 0).map(item => item.track))]"
+            )
+            for moves in (False, True):
+                page = browser.Page(self.browser)
+                page.call("Page.addScriptToEvaluateOnNewDocument", source=IN_TWO_STEPS % work)
+                address = f"{server.address}#{urllib.parse.urlencode(asked)}"
+                page.go(address)
+                page.evaluate(OPENED + ".then(() => null)")
+                page.evaluate(WATCH)
+                page.wait("window.seen")
+                self.assertEqual(page.evaluate(lines), list(range(work)))
+                self.assertTrue(page.evaluate("rowsShown().rows.some(row => row.text.trim())"))
+                status = "document.getElementById('status').textContent"
+                self.assertIn("only GPU work so far", page.evaluate(status))
+                page.wait("document.getElementById('panel').textContent.includes('reading calls')")
+                if moves:
+                    asked = {"from": run["begin"], "to": middle}
+                    page.evaluate(SHOW % json.dumps(asked))
+                time.sleep(0.3)  # an address would be written
+                self.assertEqual(page.evaluate("location.href"), address)
+                page.evaluate("release()")
+                page.wait(f"!{status}.includes('only GPU work')")
+                page.wait("rowsShown().rows.every(row => row.tile)")
+                page.wait(f"{lines}.length === {len(run['tracks'])}")
+                page.wait("!document.getElementById('panel').textContent.includes('reading calls')")
+                view = page.evaluate("[seen.view.from, seen.view.to]")
+                self.assertEqual(view, [asked["from"], asked["to"]])
+                self.assertEqual(page.wrong(), [])
+                page.close()
 
     def test_no_row_is_blank_while_one_moves(self):
         with serving(self.profiles["torch_step"], "--no-browser") as server:

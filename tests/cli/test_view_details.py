@@ -559,7 +559,7 @@ class Links(Details):
             database.executemany("INSERT INTO STEP (name, start, stop) VALUES (0, ?, ?)", steps)
             database.commit()
         with serving(path, "--no-browser") as server:
-            view = server.get("stops")["first_view"]
+            view = server.get("run")["first_view"]
             self.assertEqual(view, {"from": steps[1][0] - zero, "to": steps[3][1] - zero})
             answers, lengths = list(records(server, ("stream",))), collections.defaultdict(list)
             for answer in answers:

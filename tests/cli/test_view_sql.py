@@ -330,7 +330,7 @@ class Questions(test_view.Profiles):
             connection.connect()
             head = " HTTP/1.1\r\nHost: 127.0.0.1\r\n"
             asked = [path_of(server, ENDLESS.format("i") + " LIMIT 300000, 1"), f"/{server.token}/api/growth",
-                     path_of(server, "SELECT 7"), f"/{server.token}/format.js"]  # fmt: skip
+                     path_of(server, "SELECT 7"), f"/{server.token}/palette.css"]  # fmt: skip
             text = "".join(f"GET {path}{head}\r\n" for path in asked[:-1])
             connection.sock.sendall(
                 (text + f"GET {asked[-1]}{head}Connection: close\r\n\r\n").encode()
@@ -340,7 +340,7 @@ class Questions(test_view.Profiles):
                 received += more
             connection.close()
             places = [received.find(part) for part in
-                      (b"[[300001]]", b'"grows"', b"[[7]]", b"export function time")]  # fmt: skip
+                      (b"[[300001]]", b'"grows"', b"[[7]]", b"prefers-color-scheme")]  # fmt: skip
             self.assertEqual(places, sorted(places))
             self.assertGreater(places[0], 0)
             self.assertEqual(received.count(b"HTTP/1.1 200 OK"), 4)

@@ -392,7 +392,7 @@ class Truth(test_view.Profiles):
                     self.assertEqual(
                         found.get("begin", "none"), known.get("begin", "none") if step else first
                     )
-                view = server.get("stops", run=number)["first_view"]
+                view = server.get("run", run=number)["first_view"]
                 steady = steps.index(view["from"]) + 1 if view["from"] in steps else None
                 self.assertEqual(answer.get("steady"), steady)
                 begins = {}
@@ -632,7 +632,7 @@ class Truth(test_view.Profiles):
             expected = [gap for gap in gaps if gap[0] < middle + 10**7 and sum(gap) > middle]
             self.assertEqual([(gap["at"], gap["time"]) for gap in shown], expected)
             self.assertLessEqual({gap["cause"] for gap in shown}, {"call", "no-call", "unknown"})
-            view = server.get("stops")["first_view"]
+            view = server.get("run")["first_view"]
             [[last]] = database.execute("SELECT max(end) - ? FROM gpu_activities", (zero,))
             self.assertEqual(view, {"from": sum(gaps[0]), "to": last})
             database.close()

@@ -2,12 +2,15 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -31,6 +34,14 @@ struct ViewArguments {
 };
 
 using IsOver = std::function<bool()>;
+
+// Whether it takes longer to read than to find out what it is.
+bool is_large(const std::string& file) {
+  constexpr std::uintmax_t from = std::uintmax_t{100} << 20;
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  return !error && size >= from;
+}
 
 bool has_display() {
   for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY"}) {
@@ -69,8 +80,8 @@ void show_files(const ViewArguments& arguments, Progress& progress,
   if (!arguments.other.empty()) paths.push_back(arguments.other);
   view::OpeningRuns runs(std::move(paths), options);
   // Of most files the address can come with the notes, or an error without an address.
-  constexpr std::chrono::milliseconds patience{100};
-  runs.wait(patience);
+  constexpr std::chrono::milliseconds patience{100}, of_large{10};
+  runs.wait(is_large(arguments.file) ? of_large : patience);
   progress.clear();
   const IsOver is_over = [&] {
     for (const std::string& note : runs.take_notes()) say(note);

@@ -146,7 +146,7 @@ export function follow() {
   following = setTimeout(async () => {
     const {view, run, marks} = state, from = Math.max(Math.floor(view.from), run.begin), to = Math.min(Math.ceil(view.to), run.end);
     const key = [from, to, ...source.shifts].join();
-    if (marks.selected || marks.range || get('panel').dataset.held || from >= to || key === followed) return;
+    if (run.part || marks.selected || marks.range || get('panel').dataset.held || from >= to || key === followed) return;
     followed = key;
     const whole = from <= run.begin && to >= run.end;
     if (whole) await tellAll();

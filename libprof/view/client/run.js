@@ -18,11 +18,7 @@ export const jumps = new Jumps(get('jumps'), goTo);
 
 export function complain(error) { get('status').textContent = error.message; }
 
-async function fetchStops() {
-  const stops = await source.stops();
-  jumps.set(stops);
-  return stops;
-}
+async function fetchStops() { jumps.set(await source.stops()); }
 
 function showFinding({title, fix, saving, what, from, to}) {
   const facts = [['saves', saving], ['mend it', fix], ...what ? [['above all', what]] : []];
@@ -59,17 +55,21 @@ async function alignStep(step) {
   remember();
 }
 
-// Shows what the address describes. Returns whether a record is selected.
-async function restore(address = location.href) {
-  const words = wordsOf(address);
+function restoreWindow(words) {
   const from = Number(words.get('from')), to = Number(words.get('to'));
+  if (to > from) jumpTo(from, to, 0, 0);
+}
+
+// Shows what the address describes, but for the window where that stays. Returns whether a record is selected.
+async function restore(address = location.href, stays = false) {
+  const words = wordsOf(address);
   const theme = words.get('theme');
   if (['light', 'dark'].includes(theme) && theme !== document.documentElement.style.colorScheme) {
     document.documentElement.style.colorScheme = theme;
     painter.theme();
   }
   readNotes(words.get('notes'));
-  if (to > from) jumpTo(from, to, 0, 0);
+  if (!stays) restoreWindow(words);
   get('text').value = words.get('text') ?? '';
   const name = Number(words.get('mark') ?? -1);
   if (name >= 0 && state.marked?.name !== name) markName(name, '');
@@ -103,7 +103,7 @@ function present() {
   lost.replaceChildren(...more.length || !first ? more : [first], ...buttons);
   const account = source.data?.account ?? run.account;  // not while a run is being recorded
   if (account && !source.isPair) showVerdict(account, () => panel('Where the time went', accounts(account), true));
-  state.standing = [`${count(run.stored)} records`, ...run.notes].join(' \u00b7 ');
+  state.standing = [`${count(run.stored)} records`, ...run.part ? ['only GPU work so far'] : [], ...run.notes].join(' \u00b7 ');
   get('status').textContent = state.standing;
 }
 
@@ -127,9 +127,7 @@ function renumber(before) {
   get('panel').querySelector('.links')?.remove();
 }
 
-let isUnshown = false;  // the recording grew while its first view was asked for
-
-// Shows a newer reading of the recording. A view that includes the end moves along with it.
+// Shows a newer reading of the recording, or all of a run. A view that includes the end moves along with it.
 async function grow() {
   const before = state.run, run = state.run = await source.run();
   renumber(before);
@@ -137,8 +135,8 @@ async function grow() {
   layout();
   if (run.records === 0) return;
   state.gapsOf = {from: 0, to: 0};
+  if (before.records === 0 || before.part) return begin(before.part && !state.jumped && !state.folded);
   fetchWhole().catch(complain);
-  if (before.records === 0 || isUnshown) return begin();
   const {view, marks} = state, all = view.from <= before.begin && view.to >= before.end, by = run.end - before.end;
   if (all) showAll();
   else if (view.to >= before.end) show(view.from + by, view.to + by);
@@ -148,30 +146,29 @@ async function grow() {
 }
 
 async function growing() {
-  while (source.grows || isUnshown) {
-    await new Promise(done => setTimeout(done, 500));
+  while (source.grows || state.run.part) {
+    await new Promise(done => setTimeout(done, state.run.part ? 100 : 500));
     try {
-      if (isUnshown || (await source.growth()).version !== source.version) await grow();
+      if ((await source.growth()).version !== source.version) await grow();
     } catch (error) {
       complain(error);
     }
   }
 }
 
-// Called when there is something to show.
-async function begin() {
-  const {firstView} = await fetchStops().catch(error => {
-    isUnshown = true;
-    throw error;
-  });
-  isUnshown = false;
+// Called when there is something to show. `stays`: the view is the user's.
+async function begin(stays = false) {
+  fetchStops().catch(complain);
   if (source.grows) showAll();
-  else jumpTo(firstView.from, firstView.to, 0.01, 0);
-  fetchWhole().catch(complain);
+  else if (stays) redraw();
+  else jumpTo(state.run.first.from, state.run.first.to, 0.01, 0);
+  if (state.run.part) restoreWindow(wordsOf());
+  requestAnimationFrame(() => fetchWhole().catch(complain));  // what is in view comes first
+  if (state.run.part) return;
   showSummary();
   // Not the present address: that may have been replaced meanwhile.
   window.addEventListener('hashchange', ({newURL}) => restore(newURL).catch(complain));
-  if (!await restore() && get('data')) tellAll();  // of the whole report
+  if (!await restore(location.href, stays) && get('data')) tellAll();  // of the whole report
   else follow();
   if (source.isPair) return source.comparison().then(answer => showChange(answer, () => tellChange(true))).catch(complain);
   if (get('data') || source.grows || state.run.stored > mostToJudge) return;
@@ -192,7 +189,7 @@ async function tellReading(isRead) {
 
 // Reads the run. Two are aligned where the address says so.
 export async function open() {
-  if (!get('data')) tellReading(() => Boolean(state.run));
+  if (!get('data')) tellReading(() => state.run && !state.run.part);
   state.run = await source.run();
   present();
   if (!source.isPair) return;

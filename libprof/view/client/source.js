@@ -89,10 +89,12 @@ class Runs {
       title: this.titles.join(' and '),
       begin: some.length ? Math.min(...some.map(run => run.begin + run.shift)) : 0,
       end: some.length ? Math.max(...some.map(run => run.end + run.shift)) : 0,
+      first: {from: Math.min(...some.map(run => run.first_view.from + run.shift)), to: Math.max(...some.map(run => run.first_view.to + run.shift))},
       records: this.runs.reduce((sum, run) => sum + run.records, 0),
       stored: this.runs.reduce((sum, run) => sum + run.stored, 0),
       tracks: this.runs.flatMap((run, i) => run.tracks.map(track => ({...track, run: i}))),
       account: this.isPair ? null : this.runs[0].account, runs: this.runs.length,
+      part: this.runs[0].part,  // only its GPU work has been read; growth() is answered when all has
       losses: named('losses'), untimed: this.runs.map(run => run.untimed), notes: named('notes'),
     };
   }
@@ -218,8 +220,7 @@ class Runs {
       ...stop, at: stop.at + this.shifts[i], track: stop.track < 0 ? -1 : stop.track + this.bases[i],
       median: stops.median_step, of: this.isPair ? this.titles[i] : '',
     }))).sort((a, b) => b.time - a.time);
-    const first = all.flatMap(({first_view: {from, to}}, i) => this.runs[i].records ? [[from + this.shifts[i], to + this.shifts[i]]] : []);
-    return {firstView: {from: Math.min(...first.map(([from]) => from)), to: Math.max(...first.map(([, to]) => to))}, gaps: joined('gaps'), steps: joined('steps'), losses: joined('losses')};
+    return {gaps: joined('gaps'), steps: joined('steps'), losses: joined('losses')};
   }
 }
 

@@ -56,7 +56,8 @@ export function wordsOf(address = location.href) {
 }
 
 export function remember() {
-  if (location.protocol === 'about:') return;  // a frame in a notebook, which has no address
+  // A frame in a notebook has no address, and a part of a run other tracks than the run.
+  if (location.protocol === 'about:' || state.run.part) return;
   const {view, marks: {selected, range}, marked, aligned: {name, nth, step}, notes, tab} = state, text = get('text').value;
   const theme = document.documentElement.style.colorScheme;
   const words = {from: Math.round(view.from), to: Math.round(view.to), ...text && {text}, ...name && {name, nth}, ...step && {step},

@@ -12,7 +12,7 @@ const kinds = [['kernels', 'Kernels'], ['copies', 'Copies and sets'], ['range_on
 const isTransfer = row => row.name.startsWith('[CUDA mem');
 
 // The rows of a kind, and the time that their shares are of: the sum of all.
-function rowsOf(answer, kind) {
+function rowsOfWork(answer, kind) {
   if (kind !== 'kernels' && kind !== 'copies') return answer.work[kind] ?? [];
   return (answer.work.stream ?? []).filter(row => isTransfer(row) === (kind === 'copies'));
 }
@@ -44,14 +44,14 @@ export class StatisticsTab {
   }
 
   draw() {
-    const {answer, filter} = this, there = kinds.filter(([kind]) => rowsOf(answer, kind).length > 0);
+    const {answer, filter} = this, there = kinds.filter(([kind]) => rowsOfWork(answer, kind).length > 0);
     if (!there.some(([kind]) => kind === this.kind)) this.kind = there[0]?.[0] ?? '';
     const choices = there.map(([kind, title]) => {
       const one = button(title, () => { this.kind = kind; this.draw(); });
       one.setAttribute('aria-pressed', `${kind === this.kind}`);
       return one;
     });
-    const all = rowsOf(answer, this.kind), wanted = filter.value.toLowerCase(), shown = all.filter(({name}) => name.toLowerCase().includes(wanted));
+    const all = rowsOfWork(answer, this.kind), wanted = filter.value.toLowerCase(), shown = all.filter(({name}) => name.toLowerCase().includes(wanted));
     const hadFocus = document.activeElement === filter, sum = all.reduce((total, each) => total + each.time, 0);
     this.tools.replaceChildren(...choices, filter, button('Copy as CSV', () => this.copy(shown)), this.said);
     if (hadFocus) filter.focus();

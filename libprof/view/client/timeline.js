@@ -181,7 +181,7 @@ const allTracks = () => state.run.tracks.map((_, i) => i).slice(0, 512);
 // One request at a time; when it is done, the newest view is requested.
 async function ask() {
   const {view, run, tiles, whole, jumped} = state;
-  if (state.asking) return;
+  if (state.asking || !state.remembering) return;  // without a window yet
   const wanted = (jumped ? allTracks() : visibleTracks()).filter(track => !tiles.has(track) || !isGood(tiles.get(track)));
   if (wanted.length === 0) {
     if (!jumped) return;

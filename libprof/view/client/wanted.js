@@ -60,7 +60,7 @@ export async function fetchWanted(redraw) {
     });
     came.then(any => any && redraw());
   }
-  if (wantedSizes.size > 0 && !underWay.sizes) {
+  if (wantedSizes.size > 0 && !underWay.sizes && !run.part) {
     const came = fetchOnce('sizes', async () => {
       for (const [place, size] of await source.sizes(taken(wantedSizes, mostAtOnce.sizes))) state.sizes.set(place, size);
     });

@@ -102,8 +102,12 @@ std::string run_answer(const Model& model, const RunPart& part, std::string_view
                     {"runs", runs},
                     {"version", growth.version},
                     {"grows", growth.grows},
+                    {"part", growth.is_part},
                     {"begin", saturating_subtract(part.window.from, model.zero)},
                     {"end", saturating_subtract(part.window.to, model.zero)},
+                    {"first_view",
+                     {{"from", saturating_subtract(part.first_view.from, model.zero)},
+                      {"to", saturating_subtract(part.first_view.to, model.zero)}}},
                     {"records", part.drawn},
                     {"stored", part.records},
                     {"tracks", std::move(tracks)},
@@ -338,10 +342,7 @@ std::string stops_answer(const Model& model, const Stops& stops) {
                       {"track", track_of(model, loss.device)},
                       {"text", loss.text}});
   }
-  return json_text({{"first_view",
-                     {{"from", saturating_subtract(stops.first_view.from, model.zero)},
-                      {"to", saturating_subtract(stops.first_view.to, model.zero)}}},
-                    {"gaps", std::move(gaps)},
+  return json_text({{"gaps", std::move(gaps)},
                     {"steps", std::move(steps)},
                     {"median_step", stops.median_step},
                     {"losses", std::move(losses)}});

@@ -18,12 +18,13 @@ namespace gpuprof::view {
 struct Growth {
   std::int64_t version = 1;
   bool grows = false;
+  bool is_part = false;  // the rest of the file is still being read
 };
 std::string growth_answer(Growth growth);
 // The run's tracks (up to a limit), its window and its losses. `notes`: remarks for the file's
 // reader. `runs`: how many runs are shown.
 struct RunPart {
-  Window window;
+  Window window, first_view;
   std::int64_t drawn = 0;
   std::int64_t records = 0;    // in the file; for a part of a run, those drawn
   std::string_view path = {};  // of the file; empty: the page does not get it

@@ -14,8 +14,7 @@
 namespace gpuprof::view {
 namespace {
 
-void find_losses(Reading& reading) {
-  Model& model = reading.model;
+void find_losses(Reading& reading, Model& model) {
   if (reading.tables.has("STATISTIC", "severity") && reading.tables.has("STATISTIC", "processId")) {
     auto rows = reading.database.prepare(
         "SELECT s.value, s.name, s.kind, d.help FROM main.STATISTIC AS s "
@@ -143,15 +142,21 @@ std::string Reading::thread(std::int64_t id) const {
 }
 
 Model read_model(store::Database& database, const std::function<void(std::string_view)>& check,
-                 std::vector<Name> names) {
+                 std::vector<Name> names, const std::function<void(Model)>& show_work) {
   Model model;
   model.names = std::move(names);
   Reading reading(database, model, check);
   model.zero = reading::zero_of_run(reading.tables).value_or(0);
   model.ranges_missing = has_markers_alone(reading);
+  model.account = report::stored_account(database);
   const std::vector<timeline::RecordTable> tables = timeline::record_tables(database);
   std::optional<StoredTracks> stored = open_stored_tracks(reading, tables);
   AllMadeTracks made;
+  const auto complete = [&](Model& read) {
+    find_window(read);
+    find_losses(reading, read);
+    put_in_order(read.tracks);
+  };
   // NVTX ranges come last: the open ones end with everything else.
   for (const TrackKind kind :
        {TrackKind::stream, TrackKind::range_on_gpu, TrackKind::counter, TrackKind::api,
@@ -163,6 +168,12 @@ Model read_model(store::Database& database, const std::function<void(std::string
       add_stored_tracks(reading, kind, *stored);
     } else {
       read_record_tracks(reading, kind, tables, made);
+      if (kind != TrackKind::stream || !show_work) continue;
+      take_tracks(made, model);
+      Model work = model;  // the rows are shared
+      complete(work);
+      show_work(std::move(work));
+      made.push_back(std::make_unique<MadeTracks>(std::exchange(model.tracks, {})));
     }
   }
   take_tracks(made, model);
@@ -170,10 +181,7 @@ Model read_model(store::Database& database, const std::function<void(std::string
     model.whole = std::move(stored->whole);
     model.blocks = std::move(stored->blocks);
   }
-  model.account = report::stored_account(database);
-  find_window(model);
-  find_losses(reading);
-  put_in_order(model.tracks);
+  complete(model);
   return model;
 }
 

@@ -36,7 +36,7 @@ struct Track {
   TrackKind kind{};
   std::vector<std::string> path;  // "NVIDIA H200 (0)", "python3 train.py [7]", "stream 7"
   std::int64_t device = -1;       // -1: none
-  std::vector<std::unique_ptr<const TrackRow>> rows;  // empty for a counter; no row is empty
+  std::vector<std::shared_ptr<const TrackRow>> rows;  // empty for a counter; no row is empty
   Counter counter;
   std::int64_t records = 0;
   // Records without a row, since they overlap too many others: counted and named only.
@@ -113,9 +113,10 @@ Window window_of(const Model& model);
 // timeline keeps reading the file, on its own connection: then use it from one thread at a time.
 // `check` is called from time to time and may throw. Memory: 22 bytes per record; for a
 // stored timeline, a few bytes per 400 records. `names`: from another model, which keep their
-// numbers.
+// numbers. `show_work` is called with the GPU work alone before records of other kinds are read,
+// unless the timeline is stored.
 Model read_model(store::Database& database, const std::function<void(std::string_view)>& check,
-                 std::vector<Name> names = {});
+                 std::vector<Name> names = {}, const std::function<void(Model)>& show_work = {});
 
 // Why nothing of a run is drawn; empty if something is, or if the reason is unknown.
 std::string why_empty(store::Database& database, const Model& model);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t first_capacity = 64, growth = 8, last_capacity = 32768;
 constexpr std::size_t most_ready = 2;
+constexpr std::size_t most_moves = 4;  // per record; sorting all at the end is faster than more
 constexpr std::size_t record_bytes = sizeof(std::int64_t) + 3 * sizeof(std::uint32_t) + 1;
 constexpr std::size_t huge = std::size_t{4} << 20;  // LargePages takes huge pages
 static_assert(Slab::most * record_bytes <= huge);
@@ -104,32 +105,34 @@ void RecordColumns::grow() {
   room_ = slabs_.back().capacity;
 }
 
-// Nearly linear if the records are nearly sorted.
+// Moves the latest record to where it belongs, which is usually near: the others are in cache.
+void RecordColumns::move_late(const StartAndEnd& times_of_it) {
+  if (!sorted_) return;
+  const std::size_t at = size_ - 1;
+  std::size_t low = 0, high = at, step = 1;  // its place is in [low, high]
+  while (step <= high && times_of_it.is_before(times(high - step))) {
+    high -= step;
+    step *= 2;
+  }
+  if (step <= high) low = high - step + 1;
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (times_of_it.is_before(times(middle))) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  moves_ += at - low;
+  sorted_ = moves_ <= most_moves * (size_ + last_capacity);
+  if (!sorted_) return;
+  const Narrow its = get(at);
+  for (std::size_t i = at; i > low; --i) put(i, get(i - 1));
+  put(low, its);
+}
+
 void RecordColumns::sort() {
   if (std::exchange(sorted_, true)) return;
-  std::size_t moves = 0;
-  StartAndEnd last = times(0);  // of those that are in order
-  for (std::size_t at = 1; at < size_ && moves <= 4 * size_; ++at) {
-    const StartAndEnd own = times(at);
-    if (!own.is_before(last)) {
-      last = own;
-      continue;
-    }
-    std::size_t low = 0, high = at - 1;  // its place is in [low, high]
-    while (low < high) {
-      const std::size_t middle = low + (high - low) / 2;
-      if (own.is_before(times(middle))) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    moves += at - low;
-    const Narrow its = get(at);
-    for (std::size_t i = at; i > low; --i) put(i, get(i - 1));
-    put(low, its);
-  }
-  if (moves <= 4 * size_) return;
   LargeVector<Item> items;
   items.reserve(size_);
   for (std::size_t i = 0; i < size_; ++i) items.push_back((*this)[i]);

@@ -83,12 +83,13 @@ class RecordColumns {
   void add(const Item& item) {
     if (used_ == room_) grow();
     const StartAndEnd times{item.begin, item.end};
-    sorted_ = sorted_ && !times.is_before(latest_);
-    latest_ = times;
     put(slabs_.back(), used_++, narrowed(item));
     ++size_;
+    if (times.is_before(latest_)) return move_late(times);
+    latest_ = times;
   }
   // For records added in another order than that of a track; those of equal times keep theirs.
+  // Costs nothing if they were nearly in order.
   void sort();
   // Replaces each name by the one with that index.
   void rename(std::span<const std::uint32_t> names);
@@ -172,12 +173,14 @@ class RecordColumns {
   void put(std::size_t place, const Narrow& its) { put(slab_of(place), place % Slab::most, its); }
   Slab take_slab();
   void grow();
+  void move_late(const StartAndEnd& times_of_it);
 
   std::vector<Slab> slabs_;  // all but the last are full
   std::size_t size_ = 0;
   std::size_t used_ = 0, room_ = 0;  // of the last slab
   StartAndEnd latest_{INT64_MIN, INT64_MAX};
   bool sorted_ = true;
+  std::size_t moves_ = 0;  // of records, for those that came late
   std::vector<Wide> wide_;
   Slabs* slabs_to_take_;
 };

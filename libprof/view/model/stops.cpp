@@ -184,9 +184,10 @@ std::vector<Gap> longest_gaps(store::Database& database, const Model& model, con
   return gaps;
 }
 
-Stops find_stops(store::Database& database, const Model& model, const Window& window) {
+Stops find_stops(store::Database& database, const Model& model, const Window& window,
+                 int most_gaps) {
   Stops stops;
-  stops.gaps = longest_gaps(database, model, window, most_read_gaps);
+  stops.gaps = longest_gaps(database, model, window, most_gaps);
   find_steps(database, model, window, stops);
   find_timed_losses(database, model, window, stops);
   stops.first_view = find_first_view(database, model, stops);

@@ -63,7 +63,7 @@ struct Stops {
   std::int64_t steady_step = 0;  // the one with which the first view begins, from 1; 0: none
 };
 inline constexpr std::int64_t most_begins = 100'000;
-inline constexpr std::size_t most_stops = 100, most_read_gaps = 10'000;
+inline constexpr int most_stops = 100, most_read_gaps = 10'000;
 
 // For each of the `most` longest gaps that reach into the window: the function that took most of
 // it, by correlation id.
@@ -73,8 +73,9 @@ HostCalls host_calls(reading::Tables& tables, reading::Names& names, const Windo
 
 std::vector<Gap> longest_gaps(store::Database& database, const Model& model, const Window& window,
                               int most);
-// Those that reach into the window. The median is over all steps.
-Stops find_stops(store::Database& database, const Model& model, const Window& window);
+// Those that reach into the window, and `most_gaps` of its gaps. The median is over all steps.
+Stops find_stops(store::Database& database, const Model& model, const Window& window,
+                 int most_gaps = most_read_gaps);
 // `number` counts from 1.
 Occurrence find_step(const Model& model, const Stops& stops, std::int64_t number);
 

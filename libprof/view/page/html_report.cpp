@@ -1,34 +1,9 @@
 #include "libprof/base/error.hpp"
-#include "libprof/base/text.hpp"
 #include "libprof/view/page/levels.hpp"
 #include "libprof/view/page/pages.hpp"
 #include "libprof/view/page/report.hpp"
 
 namespace gpuprof::view {
-namespace {
-
-// The page's modules, in dependency order. Without sql.js, since there is no server.
-constexpr const char* modules[] = {
-    "format.js", "palette.js", "tiles.js",  "share.js",    "records.js", "report.js", "source.js",
-    "draw.js",   "map.js",     "panel.js",  "account.js",  "compare.js", "links.js",  "jump.js",
-    "walk.js",   "state.js",   "wanted.js", "timeline.js", "kernel.js",  "choose.js", "notes.js",
-    "flame.js",  "summary.js", "run.js",    "input.js",    "app.js"};
-
-// All as one module, without imports.
-std::string one_script() {
-  std::string script;
-  for (const char* name : modules) {
-    for (const std::string& line : split(find_page(name)->text, '\n')) {
-      if (line.starts_with("import ")) continue;
-      constexpr std::string_view word = "export ";
-      script += line.starts_with(word) ? line.substr(word.size()) : line;
-      script += '\n';
-    }
-  }
-  return script;
-}
-
-}  // namespace
 
 std::string html_report(const Model& model, const RunSummary& summary, bool all_records,
                         const OtherRun* other) {
@@ -52,7 +27,7 @@ std::string html_report(const Model& model, const RunSummary& summary, bool all_
       "</style>\n<style>\n" + std::string(find_page("report.css")->text) + "</style>\n<script");
   put("<script type=\"module\" src=\"app.js\"></script>",
       report_data(model, summary, all_records, other) + "<script type=\"module\">\n" +
-          one_script() + "</script>");
+          one_script(true) + "</script>");
   if (page.size() > (all_records ? most_bytes_with_all_records : most_html_bytes)) {
     throw Error("the report would have " + std::to_string(page.size()) + " bytes", part_hint,
                 ExitCode::output_failed);

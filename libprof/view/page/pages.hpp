@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace gpuprof::view {
@@ -12,7 +13,9 @@ struct Page {
 };
 
 std::span<const Page> pages();
-const Page* find_page(std::string_view name);     // null: no such page
+const Page* find_page(std::string_view name);  // null: no such page
+// All modules as one, which loads faster. Of a report: without those that ask a server.
+std::string one_script(bool of_report);
 std::string_view type_of(std::string_view page);  // "text/javascript"
 
 }  // namespace gpuprof::view

@@ -154,8 +154,9 @@ std::string drawn_run(const Model& model, const RunSummary& summary, const Level
                     " of the longest gaps and steps found no room");
   }
   return "\"run\":" +
-         run_answer(model, {summary.window, summary.drawn, summary.records}, summary.title, notes,
-                    runs, {}, tracks) +
+         run_answer(model,
+                    {summary.window, summary.stops.first_view, summary.drawn, summary.records},
+                    summary.title, notes, runs, {}, tracks) +
          ",\"begin\":" +
          occurrence_answer(model, find_occurrence(model, "", 1), summary.stops.steady_step) +
          ",\"steps\":" + json_text(steps_data(summary.steps)) +

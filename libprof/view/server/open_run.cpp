@@ -29,16 +29,15 @@ OpenRun::OpenRun(const std::string& given, Options options)
   auto file = std::make_unique<reading::ProfileFile>(given);
   if (file->problem()) throw Error(*file->problem());
   if (!options.show) options.show = [](std::string_view) {};
+  path = given;
+  title = std::filesystem::path(path).filename();
   std::string empty;
   file->read(
       [&](store::Database& database) {
-        read(database, options);
-        model.stored = reading::count_records(database, file->numbers_records());
+        read(database, *file, options);
         empty = why_empty(database, model);
       },
       options.show);
-  path = given;
-  title = std::filesystem::path(path).filename();
   notes = file->notes();
   grows_ = file->in_use() && file->unfinished() && !file->damaged();
   keeps_open_ = !file->unfinished();
@@ -100,15 +99,34 @@ void OpenRun::read_again(const std::function<bool()>& is_over, const FileReader&
   }
 }
 
-void OpenRun::read(store::Database& database, const Options& options) {
+void OpenRun::read(store::Database& database, const reading::ProfileFile& file,
+                   const Options& options) {
   if (options.interrupted) database.watch(options.interrupted);
   const auto check = [&](std::string_view what) {
     options.show(what);
     database.check_watch();
   };
-  model = read_model(database, check, options.names);
-  if (options.zero) model.zero = *options.zero;
-  stops = find_stops(database, model, window_of(model));
+  std::optional<std::int64_t> stored;
+  const auto complete = [&](Run& run, int most_gaps) {
+    if (!stored) stored = reading::count_records(database, file.numbers_records());
+    run.model.stored = *stored;
+    if (options.zero) run.model.zero = *options.zero;
+    run.stops = find_stops(database, run.model, window_of(run.model), most_gaps);
+  };
+  std::function<void(Model)> show_work;
+  if (options.show_work) {
+    show_work = [&](Model work) {
+      if (work.records < options.much_work) return;
+      auto run = std::make_unique<Run>();
+      run->title = title;
+      run->path = path;
+      run->model = std::move(work);
+      complete(*run, most_stops);
+      options.show_work(std::move(run));
+    };
+  }
+  model = read_model(database, check, options.names, show_work);
+  complete(*this, most_read_gaps);
 }
 
 LiveRun::LiveRun(std::string path, OpenRun::Options options)

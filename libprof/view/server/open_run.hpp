@@ -39,6 +39,10 @@ class OpenRun : public Run {
     std::shared_ptr<FileUse> use{};                // shared with other runs; null: not shared
     std::function<bool()> interrupted{};           // polled while reading; may be empty
     std::function<void(std::string_view)> show{};  // called with what is being read; may be empty
+    // Called with a run of the GPU work alone, once that has been read, if it has this many
+    // records; may be empty. It answers nothing that reads the file.
+    std::function<void(std::unique_ptr<const Run>)> show_work{};
+    std::int64_t much_work = 1'000'000;
   };
   // Throws Error, or DatabaseError if interrupted.
   OpenRun(const std::string& given, Options options);
@@ -49,7 +53,7 @@ class OpenRun : public Run {
   bool may_begin() const { return may_begin_; }
 
  private:
-  void read(store::Database& database, const Options& options);
+  void read(store::Database& database, const reading::ProfileFile& file, const Options& options);
   // Reads on any thread, on its own connection, until `ends` returns true.
   using FileReader = std::function<void(store::Database&, const std::function<bool()>& ends)>;
   void read_again(const std::function<bool()>& is_over, const FileReader& read) const;

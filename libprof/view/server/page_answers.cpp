@@ -90,7 +90,11 @@ Response Answers::operator()(const Request& request) const {
   if (name.starts_with("api/")) return api(request);
   if (name.empty()) name = "index.html";
   if (const Page* page = find_page(name)) {
-    return {.type = type_of(name), .body = std::string(page->text)};
+    const std::string_view type = type_of(name);
+    if (type != type_of("app.js")) return {.type = type, .body = std::string(page->text)};
+    // The others are for who looks for one of its names.
+    static const std::string script = one_script(false);
+    return {.type = type, .body = name == "app.js" ? script : "export * from './app.js';\n"};
   }
   return {.status = 404, .body = error_answer("there is no such page")};
 }
@@ -121,9 +125,13 @@ Response Answers::api(const Request& request) const {
   if (what == "comparison") return comparison(request);
   const Model& model = run.model;
   if (what == "run") {
-    return {.body =
-                run_answer(model, {{model.begin, model.end}, model.records, model.stored, run.path},
-                           run.title, run.notes, runs_.size(), growth_)};
+    return {.body = run_answer(model,
+                               {.window = {model.begin, model.end},
+                                .first_view = run.stops.first_view,
+                                .drawn = model.records,
+                                .records = model.stored,
+                                .path = run.path},
+                               run.title, run.notes, runs_.size(), growth_)};
   }
   if (what == "stops") return {.body = stops_answer(model, run.stops)};
   if (what == "details") return details(run, request);
