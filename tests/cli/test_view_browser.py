@@ -692,7 +692,9 @@ class InBrowser(Kernels, Reports, Pairs, Training, view_pages.Pages):
                 page.wait("document.getElementById('panel').textContent.includes('reading calls')")
                 if moves:
                     asked = {"from": run["begin"], "to": middle}
-                    page.evaluate(SHOW % json.dumps(asked))
+                    page.evaluate(
+                        "import('./timeline.js').then(({show}) => show(%(from)d, %(to)d))" % asked
+                    )
                 time.sleep(0.3)  # an address would be written
                 self.assertEqual(page.evaluate("location.href"), address)
                 page.evaluate("release()")

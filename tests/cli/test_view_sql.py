@@ -340,7 +340,7 @@ class Questions(test_view.Profiles):
                 received += more
             connection.close()
             places = [received.find(part) for part in
-                      (b"[[300001]]", b'"grows"', b"[[7]]", b"prefers-color-scheme")]  # fmt: skip
+                      (b"[[300001]]", b'"grows"', b"[[7]]", b"color-scheme: light dark")]  # fmt: skip
             self.assertEqual(places, sorted(places))
             self.assertGreater(places[0], 0)
             self.assertEqual(received.count(b"HTTP/1.1 200 OK"), 4)
