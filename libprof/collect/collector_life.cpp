@@ -270,7 +270,7 @@ void Collector::leave() noexcept {
 // more records come of what was launched before.
 void Collector::deliver_what_runs() {
   constexpr std::chrono::milliseconds between{10};
-  constexpr int quiet_flushes = 3, most_flushes = 100;
+  constexpr int quiet_flushes = 8, most_flushes = 100;
   std::uint64_t records = buffers_.records();
   for (int quiet = 0, all = 0; quiet < quiet_flushes && all < most_flushes; ++all) {
     std::this_thread::sleep_for(between);
