@@ -21,6 +21,8 @@ PATIENCE = 240  # seconds, for a busy machine
 OPTIONS = ("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
            "--disable-component-update", "--disable-dev-shm-usage", "--hide-scrollbars", "--mute-audio",
            "--disable-breakpad",
+           # The list of the address bar, pages of the browser's own that start along with it for 0.3 to 0.7 s of CPU.
+           "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
            "--force-color-profile=srgb", "--remote-debugging-pipe")  # fmt: skip
 
 
