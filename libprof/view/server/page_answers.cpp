@@ -92,7 +92,7 @@ Response Answers::operator()(const Request& request) const {
   if (const Page* page = find_page(name)) {
     const std::string_view type = type_of(name);
     if (type != type_of("app.js")) return {.type = type, .body = std::string(page->text)};
-    // The others are for who looks for one of its names.
+    // Who imports another module gets the names of the one that is loaded.
     static const std::string script = one_script(false);
     return {.type = type, .body = name == "app.js" ? script : "export * from './app.js';\n"};
   }
