@@ -27,13 +27,12 @@ word_at(std::uint64_t place) {
 }
 
 struct UnwoundFrames {
-  std::uint64_t from;  // the place of the first return address; 0: that of the first that is seen
+  std::uint64_t frame;  // whose caller is the first; 0: all
   PythonInterpreter::Code until;
   NativeStack stack;
   std::array<std::uint64_t, NativeStack::most_frames> places{};
   std::uint64_t end = 0;     // beyond the last frame
   std::uint64_t beyond = 0;  // the place of the address in `until`; 0: none is
-  bool found_place = false;  // of `from`
   bool regular = true;       // return addresses are where they are looked for
   bool whole = true;         // there was room for all
 };
@@ -45,10 +44,7 @@ _Unwind_Reason_Code take_address(_Unwind_Context* context, void* argument) {
   // Where the frame's stack begins after the call has returned.
   const std::uint64_t top = _Unwind_GetCFA(context);
   const std::uint64_t place = top - word;
-  if (unwound.from != 0 && !unwound.found_place) {
-    if (place < unwound.from) return _URC_NO_REASON;
-    unwound.found_place = place == unwound.from;
-  }
+  if (top <= unwound.frame) return _URC_NO_REASON;
   NativeStack& stack = unwound.stack;
   if (unwound.until.has(address)) {
     unwound.beyond = place;
@@ -59,6 +55,7 @@ _Unwind_Reason_Code take_address(_Unwind_Context* context, void* argument) {
     unwound.whole = false;
     return _URC_END_OF_STACK;
   }
+  if (stack.count == 0) unwound.regular = place == unwound.frame + word;
   const bool rises = stack.count == 0 || (place > unwound.places[stack.count - 1] &&
                                           place - unwound.places[stack.count - 1] < largest_frame);
   unwound.regular &= rises && top > word && word_at(place) == address;
@@ -77,7 +74,7 @@ void NativeFrames::clear() {
   }
   unwound_.store(0);
   // Unwinding initializes itself the first time: here rather than in a call of the target's.
-  UnwoundFrames ours{.from = 0, .until = {}, .stack = {}};
+  UnwoundFrames ours{.frame = 0, .until = {}, .stack = {}};
   _Unwind_Backtrace(&take_address, &ours);
 }
 
@@ -136,13 +133,13 @@ bool NativeFrames::walk_known(std::uint64_t place, const Code& until, std::uint6
   return stack.count == stack.addresses.size();
 }
 
-void NativeFrames::unwind(std::uint64_t place, const Code& until, std::uint64_t& end,
+void NativeFrames::unwind(std::uint64_t frame, const Code& until, std::uint64_t& end,
                           NativeStack& stack) {
   unwound_.fetch_add(1, std::memory_order_relaxed);
-  UnwoundFrames unwound{.from = place, .until = until, .stack = {}};
+  UnwoundFrames unwound{.frame = frame, .until = until, .stack = {}};
   _Unwind_Backtrace(&take_address, &unwound);
   stack = unwound.stack;
-  if (!unwound.regular || !unwound.found_place) return;
+  if (!unwound.regular) return;
   end = std::max(end, unwound.end);
   const auto& places = unwound.places;
   for (std::size_t i = 0; i + 1 < stack.count; ++i) {
@@ -155,19 +152,17 @@ void NativeFrames::unwind(std::uint64_t place, const Code& until, std::uint64_t&
   learn(stack.addresses[last], unwound.beyond == 0 ? is_last : static_cast<std::uint32_t>(left));
 }
 
-void NativeFrames::walk(const void* frame, const Code& until, std::uint64_t& stack_end,
+void NativeFrames::walk(const void* frame_address, const Code& until, std::uint64_t& stack_end,
                         NativeStack& stack) {
-  std::uint64_t place = 0;
+  const auto frame = reinterpret_cast<std::uint64_t>(frame_address);
 #if defined(__x86_64__)
-  place = reinterpret_cast<std::uint64_t>(frame) + word;
+  const std::uint64_t place = frame + word;
   // Another stack than the last time: a fiber's.
   if (stack_end <= place || stack_end - place > largest_stack) stack_end = 0;
   if (stack_end != 0 && walk_known(place, until, stack_end, stack)) return;
-#else
-  static_cast<void>(frame);
 #endif
   stack.count = 0;
-  unwind(place, until, stack_end, stack);
+  unwind(frame, until, stack_end, stack);
 }
 
 // --- modules

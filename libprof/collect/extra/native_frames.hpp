@@ -34,7 +34,8 @@ class NativeFrames {
 
   // The frames that are left when this one, __builtin_frame_address(0) of the caller, returns, up
   // to the first in `until`. `stack_end` is the thread's own: 0 at first.
-  void walk(const void* frame, const Code& until, std::uint64_t& stack_end, NativeStack& stack);
+  void walk(const void* frame_address, const Code& until, std::uint64_t& stack_end,
+            NativeStack& stack);
 
   // Starts anew; nobody may walk meanwhile.
   void clear();
@@ -55,7 +56,7 @@ class NativeFrames {
   Step* find(std::uint64_t address, bool add);
   std::uint32_t distance_at(const Step& step, std::uint64_t place, std::uint64_t end);
   bool walk_known(std::uint64_t place, const Code& until, std::uint64_t end, NativeStack& stack);
-  void unwind(std::uint64_t place, const Code& until, std::uint64_t& end, NativeStack& stack);
+  void unwind(std::uint64_t frame, const Code& until, std::uint64_t& end, NativeStack& stack);
   void learn(std::uint64_t address, std::uint32_t distance);
 
   std::array<Step, most_steps> steps_;
