@@ -94,6 +94,20 @@ function(gpuprof_exception name out)
   set(${out} "${_how}" PARENT_SCOPE)
 endfunction()
 
+# Chooses none of the test cases whose tags the list has: `name`.TAG no REASON.
+function(gpuprof_excepted_tags name out)
+  set(_without "")
+  if(GPUPROF_FOREIGN)
+    string(REPLACE "." "\\." _pattern ${name})
+    file(STRINGS ${PROJECT_SOURCE_DIR}/tests/emulated/exceptions.txt _lines REGEX "^${_pattern}\\.[^ ]+ no ")
+    foreach(_line IN LISTS _lines)
+      string(REGEX REPLACE "^${_pattern}\\.([^ ]+) .*" "~[\\1]" _tag "${_line}")
+      string(APPEND _without "${_tag}")
+    endforeach()
+  endif()
+  set(${out} "${_without}" PARENT_SCOPE)
+endfunction()
+
 # Builds tests/<folder>/*.cpp into test_<folder>. The test cases of a file are one test, because
 # starting the program for each case takes longer than most cases.
 function(gpuprof_catch_tests folder)
@@ -141,6 +155,8 @@ function(gpuprof_catch_tests folder)
     endif()
     gpuprof_test_cost(${_source} 1 _cost)
     set(_name ${GPUPROF_TEST_PREFIX}${folder}.${_stem})
+    gpuprof_excepted_tags(${_name} _without)
+    string(APPEND _chosen "${_without}")
     add_test(NAME ${_name} COMMAND ${_target} --filenames-as-tags ${GPUPROF_CATCH2_OPTIONS} ${_chosen})
     set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT ${GPUPROF_CATCH_TIMEOUT} COST ${_cost}
                          ENVIRONMENT "${GPUPROF_TEST_ENVIRONMENT}")

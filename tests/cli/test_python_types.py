@@ -15,11 +15,14 @@ BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", ""))
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 GPUPROF = os.environ.get("GPUPROF", "")
 PACKAGES = BUILD / "share" / "gpuprof" / "python"
-MYPY = SOURCE / ".tools" / "mypy"
 
+sys.path.append(str(SOURCE / "tests" / "support"))
 sys.path.insert(0, str(PACKAGES))
 
 import gpuprof  # noqa: E402
+from packages import TOOLS  # noqa: E402
+
+MYPY = TOOLS / "mypy"
 
 # Lines with a comment are those in which something is found.
 PROGRAM = """

@@ -30,6 +30,9 @@ TEST_CASE("a helper's output and end") {
   CHECK(WEXITSTATUS(output.status) == 7);
   CHECK(output.out == "out\n");
   CHECK(output.err == "err\n");
+}
+
+TEST_CASE("a helper that is not there", "[spawn_error]") {
   CHECK_THROWS_AS(run_helper("/no/such/program", {}, for_ever), Error);
 }
 
