@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "libprof/base/path.hpp"
@@ -65,6 +67,19 @@ std::string beginning(const std::string& path) {
 
 constexpr char only_profiles[] = "-f replaces profiles, captures and empty files";
 
+// Whether a process is at work on an unfinished profile. Those that only read it come and go.
+bool is_being_written(const std::string& path, const reading::ProfileFile& profile) {
+  constexpr std::chrono::milliseconds between{10};
+  constexpr int most_tries = 30;
+  if (!profile.unfinished()) return false;
+  bool in_use = profile.in_use();
+  for (int tries = 1; in_use && tries < most_tries; ++tries) {
+    std::this_thread::sleep_for(between);
+    in_use = reading::ProfileFile(path).in_use();
+  }
+  return in_use;
+}
+
 // For a file whose kind and size are known.
 std::optional<Error> why_not_replaced(const std::string& path, const FileRules& rules) {
   const std::string head = beginning(path);
@@ -84,7 +99,7 @@ std::optional<Error> why_not_replaced(const std::string& path, const FileRules& 
                                  : "is: " + profile.description();
     return refusal(path + " " + what, only_profiles);
   }
-  if (profile.in_use() && profile.unfinished()) {
+  if (is_being_written(path, profile)) {
     return refusal(path + " is unfinished and open elsewhere: another gpuprof may be at work on it",
                    "choose another name, or end the process that has it open");
   }

@@ -6,6 +6,7 @@ import fcntl
 import os
 import pathlib
 import shlex
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -13,6 +14,21 @@ import sys
 import unittest
 
 from fake_run import FAKE, GPUPROF, PATIENCE, FakeTest, Profile
+
+# Has a database open half of the time.
+READER = """
+import sqlite3, sys, time
+while True:
+    try:
+        database = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
+        database.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        print(flush=True)
+        time.sleep(0.01)
+        database.close()
+    except sqlite3.Error:
+        pass
+    time.sleep(0.01)
+"""
 
 
 class FilesTest(FakeTest):
@@ -33,10 +49,10 @@ class FilesTest(FakeTest):
         self.assertEqual(process.returncode, code, process.stderr)
         return process.stderr
 
-    def make(self, path, launches=4):
+    def make(self, path, launches=4, options=()):
         """A finished profile."""
         self.output, before = path, self.output
-        self.profile("hello", launches, check=0)
+        self.profile("hello", launches, options=options, check=0)
         self.output = before
         return path
 
@@ -157,6 +173,7 @@ class TheOldFile(FilesTest):
         log = pathlib.Path(f"{self.output}-wal")
         self.assertGreater(log.stat().st_size, 0)
         self.assertIn("never finished", self.gpuprof("-i", self.output))
+        self.check_that_readers_are_in_nobodys_way()
         # With a target that is still alive, and is read meanwhile.
         process = self.start("steady", 2, 5, options=["-f"])
         process.stdout.readline()
@@ -166,6 +183,23 @@ class TheOldFile(FilesTest):
         self.assertEqual(database.one("SELECT count(*) FROM PROCESS"), 1)
         self.assertEqual(database.run()["finished"], 1)
         self.assertEqual(self.names(), ["run.sqlite"])
+
+    def check_that_readers_are_in_nobodys_way(self):
+        read = self.folder / "read.sqlite"
+        for _ in range(3):
+            for end in ("", "-wal", "-shm"):
+                shutil.copy(f"{self.output}{end}", f"{read}{end}")
+            command = [sys.executable, "-c", READER, read]
+            with subprocess.Popen(command, stdout=subprocess.PIPE) as reader:
+                try:
+                    reader.stdout.readline()
+                    self.make(read, 3, options=["-f"])
+                finally:
+                    reader.kill()
+            self.assertEqual(self.kernels(read), 9)
+        self.assertNotIn("read-2.sqlite", self.names())
+        for path in self.folder.glob("read.sqlite*"):
+            path.unlink()
 
     def test_a_log_without_its_file_is_not_lost(self):
         log = pathlib.Path(f"{self.output}-wal")

@@ -72,6 +72,7 @@ export class Painter {
       if (item.track < 0) continue;
       const tiles = tilesOf(item.track);
       if (item.counter || tiles.length === 0) seen.add(item.track);
+      if (tiles.length === 0) texts.push(['\u2026', this.labels + 6, top + item.height / 2, this.colors.faint]);
       for (const tile of tiles) {
         if (item.counter) this.counter(view, tile, item, top);
         else if (this.row(view, tile, item, top, naming, texts)) seen.add(item.track);
