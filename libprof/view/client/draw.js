@@ -63,7 +63,7 @@ export class Painter {
     this.left = Math.round(this.labels * ratio);
     this.scale = (this.width - this.left) / (view.to - view.from);
     this.clear(view);
-    const texts = [], seen = new Set();  // tracks that have something in the window, or nothing that is known yet
+    const texts = /** @type {[string, number, number, string][]} */ ([]), seen = new Set();  // tracks that have something in the window, or nothing that is known yet
     for (const item of items) {
       const top = ruler + item.top - scroll;
       if (top > this.height / ratio || top + item.height < ruler) continue;
