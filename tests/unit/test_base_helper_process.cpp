@@ -32,7 +32,7 @@ TEST_CASE("a helper's output and end") {
   CHECK(output.err == "err\n");
 }
 
-TEST_CASE("a helper that is not there", "[spawn_error]") {
+TEST_CASE("a helper that is not there", "[spawn]") {
   CHECK_THROWS_AS(run_helper("/no/such/program", {}, for_ever), Error);
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("a helper that takes too long, or that nobody waits for any more") {
   CHECK(output.end == End::interrupted);
 }
 
-TEST_CASE("a helper is watched and killed") {
+TEST_CASE("a helper is watched and killed", "[spawn]") {
   HelperProcess helper(shell, command("exec sleep 1000"), {}, for_ever);
   CHECK_FALSE(helper.ended());
   CHECK_FALSE(helper.overdue());
