@@ -217,7 +217,7 @@ class HostSamples(FakeTest):
         flat = report("--cpu-profiling-mode", "flat")
         self.assertEqual({row["depth"] for row in flat}, {0})
         took = {row["function"]: row["time_ns"] / 1e9 for row in flat}
-        self.assertGreater(took["inner"], 0.2)
+        self.assertGreater(took["inner"], sum(took.values()) / 2)
         self.assertLess(took["inner"], 0.6)
         # Asleep it does not run.
         self.assertLess(took.get("sleeps", 0), 0.1)
