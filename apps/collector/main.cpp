@@ -108,7 +108,9 @@ std::uint64_t gpuprof_collector_begin_range(const char* name) {
 
 void gpuprof_collector_end_range() { Collector::instance().end_range(); }
 
-int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* extension) {
+// GCC would hide it like the type of its argument, whose header says so.
+[[gnu::visibility("default")]] int InitializeInjectionNvtxExtension(
+    nvtxExtModuleInfo_t* extension) {
   start();
   return extension && Collector::instance().take_nvtx_extension(*extension);
 }
