@@ -20,7 +20,8 @@ PIP = (
 )
 
 
-@unittest.skipUnless(BUILD and shutil.which("cmake"), "there is no build tree, or no cmake")
+@unittest.skipUnless(pathlib.Path(BUILD).name.startswith("build-portable") and shutil.which("cmake"),
+                     "there is no portable build tree, or no cmake")  # fmt: skip
 @unittest.skipUnless(PIP and shutil.which("readelf"), "there is no pip, or no readelf")
 class Wheel(unittest.TestCase):
     @classmethod
