@@ -15,13 +15,11 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 import unittest
-import urllib.parse
 
 import browser
 import view_pages
-from growing import Growing
+from growing_pages import GrowingPages
 from kernel_pages import Kernels
 from pair_pages import Pairs
 from report_pages import Reports
@@ -30,30 +28,10 @@ from test_view_details import records
 from training_pages import Training
 from view_pages import CANVAS, CAPTURES, LAID_OUT, OPENED, SHOW, SIZES, WATCH, WHOLE, parameters
 
-# As of a large run: at first it has only some of its tracks, and until release() no further ones.
-IN_TWO_STEPS = """(() => {
-  const ask = window.fetch, released = new Promise(done => { window.release = done; });
-  let isPart = true;
-  window.fetch = async (address, ...rest) => {
-    const url = new URL(address, location.href), question = url.pathname.split('/').at(-1);
-    url.searchParams.delete('version');
-    if (question === 'reading') return Response.json(isPart ? {reading: 'reading calls'} : {});
-    if (question === 'growth') {
-      await released;
-      isPart = false;
-      return Response.json({version: 2, grows: false});
-    }
-    const answer = await ask(url, ...rest);
-    if (question !== 'run' || !isPart) return answer;
-    const run = await answer.json();
-    return Response.json({...run, part: true, tracks: run.tracks.slice(0, %d)});
-  };
-})()"""
-
 
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")
 @unittest.skipUnless(browser.PROGRAM, browser.WITHOUT)
-class InBrowser(Kernels, Reports, Pairs, Training, view_pages.Pages):
+class InBrowser(Kernels, Reports, Pairs, Training, GrowingPages, view_pages.Pages):
     def test_pages_open(self):
         for name in (*CAPTURES, "die", "nvtx_threads"):
             with self.subTest(name), serving(self.profiles[name], "--no-browser") as server:
@@ -626,113 +604,6 @@ class InBrowser(Kernels, Reports, Pairs, Training, view_pages.Pages):
                         self.assertGreaterEqual(now["sql"][3], now["submit"][3])
                 self.assertEqual(page.wrong(), [])
                 page.close()
-
-    def test_a_recording_is_followed(self):
-        """The drawing grows, from nothing on; a view of a part keeps that part."""
-        growing = Growing(self.profiles["two_processes"], self.folder / "live.db")
-        growing.hold_kernels()
-        growing.writer.execute("DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME")
-        growing.writer.execute("DELETE FROM CUPTI_ACTIVITY_KIND_DRIVER")
-        half = len(growing.rows) // 2
-        with serving(growing.path, "--live", "--no-browser") as server:
-            page = self.watched(server.address)
-            streams = (
-                "new Set(seen.items.filter(item => item.track >= 0).map(item => item.track)).size"
-            )
-            seen, records = [], server.get("run")["stored"]
-            for first, last, stream in (
-                (0, half, None),
-                (half, half + 1, 3),
-                (half + 1, None, None),
-            ):
-                growing.add(first, last, stream)
-                records += len(growing.rows[first:last])
-                page.wait(
-                    f"document.getElementById('status').textContent.startsWith('{records} records')"
-                )
-                page.wait(WHOLE % server.get("run"))
-                page.wait("rowsShown().rows.some(row => row.text.trim())")
-                seen.append(page.evaluate(streams))
-            self.assertEqual(seen[1], seen[0] + 1)
-            run = server.get("run")
-            page.evaluate(SHOW % json.dumps({"from": run["begin"], "to": run["begin"] + 5000}))
-            growing.end()
-            page.wait(
-                "!document.getElementById('status').textContent.includes('still being written')"
-            )
-            self.assertEqual(
-                page.evaluate("[seen.view.from, seen.view.to]"), [run["begin"], run["begin"] + 5000]
-            )
-            wrong = [each for each in page.wrong() if "409" not in str(each)]
-            self.assertEqual(wrong, [])
-            page.close()
-
-    def test_a_large_run_is_shown_in_two_steps(self):
-        """The GPU work first, which is said; then all, in the same window, or in what the user chose meanwhile."""
-        with serving(self.profiles["vector_add"], "--no-browser") as server:
-            run = server.get("run")
-            work = [track["kind"] for track in run["tracks"]].index("api")
-            middle = (run["begin"] + run["end"]) // 2
-            asked = {"from": middle, "to": run["end"]}
-            lines = (
-                "[...new Set(seen.items.filter(item => item.track >= 0).map(item => item.track))]"
-            )
-            for moves in (False, True):
-                page = browser.Page(self.browser)
-                page.call("Page.addScriptToEvaluateOnNewDocument", source=IN_TWO_STEPS % work)
-                address = f"{server.address}#{urllib.parse.urlencode(asked)}"
-                page.go(address)
-                page.evaluate(OPENED + ".then(() => null)")
-                page.evaluate(WATCH)
-                page.wait("window.seen")
-                self.assertEqual(page.evaluate(lines), list(range(work)))
-                self.assertTrue(page.evaluate("rowsShown().rows.some(row => row.text.trim())"))
-                status = "document.getElementById('status').textContent"
-                self.assertIn("only GPU work so far", page.evaluate(status))
-                page.wait("document.getElementById('panel').textContent.includes('reading calls')")
-                if moves:
-                    asked = {"from": run["begin"], "to": middle}
-                    page.evaluate(
-                        "import('./timeline.js').then(({show}) => show(%(from)d, %(to)d))" % asked
-                    )
-                time.sleep(0.3)  # an address would be written
-                self.assertEqual(page.evaluate("location.href"), address)
-                page.evaluate("release()")
-                page.wait(f"!{status}.includes('only GPU work')")
-                page.wait("rowsShown().rows.every(row => row.tile)")
-                page.wait(f"{lines}.length === {len(run['tracks'])}")
-                page.wait("!document.getElementById('panel').textContent.includes('reading calls')")
-                view = page.evaluate("[seen.view.from, seen.view.to]")
-                self.assertEqual(view, [asked["from"], asked["to"]])
-                self.assertEqual(page.wrong(), [])
-                page.close()
-
-    def test_no_row_is_blank_while_one_moves(self):
-        with serving(self.profiles["torch_step"], "--no-browser") as server:
-            page = self.watched(server.address)
-            page.wait("rowsShown().rows.every(row => row.tile)")
-            _, records = self.records("torch_step", server)
-            page.evaluate(
-                "window.pictures = []; window.eachPicture = () => {"
-                " const now = rowsShown(); now.rows = now.rows.filter(row => !row.text.trim());"
-                " pictures.push(now); }"
-            )
-            for key in "wwwwwddddaaaassssswdwdwdsss":
-                page.key(key)
-                page.evaluate("new Promise(requestAnimationFrame).then(() => null)")
-            page.wait("pictures.length > 10")
-            for shown in page.evaluate("pictures"):
-                blank = {row["track"] for row in shown["rows"]} - set(shown["cut"])
-                for track in blank & set(records):
-                    start, end = math.ceil(shown["from"]), math.floor(shown["to"])
-                    # A picture made from older tiles may be a pixel off.
-                    inner = touched(records[track], start, end, shown["pixels"])
-                    inner -= {0, 1, shown["pixels"] - 2, shown["pixels"] - 1}
-                    drawn = [row for row in shown["rows"] if row["track"] == track]
-                    several = len(drawn) > 1  # they have separate rows, which may be empty there
-                    self.assertTrue(several or not inner, (track, start, end, sorted(inner)[:5]))
-            self.assertEqual(page.wrong(), [])
-            page.close()
 
     def test_busy_row_is_what_sql_finds(self):
         """The height of the row of the GPU, against the records that SQL finds."""

@@ -63,7 +63,8 @@ export class Painter {
     this.left = Math.round(this.labels * ratio);
     this.scale = (this.width - this.left) / (view.to - view.from);
     this.clear(view);
-    const texts = /** @type {[string, number, number, string][]} */ ([]), seen = new Set();  // tracks that have something in the window, or nothing that is known yet
+    const texts = /** @type {[string, number, number, string][]} */ ([]);
+    const seen = new Set();  // tracks that have something in the window, or nothing that is known yet
     for (const item of items) {
       const top = ruler + item.top - scroll;
       if (top > this.height / ratio || top + item.height < ruler) continue;
