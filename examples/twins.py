@@ -31,19 +31,12 @@ def multiply(a, b, times):
     return a
 
 
-@fault
-def small_kernels(mended):
-    """A layer of hundreds of small operations, which a graph launches at once."""
-    x = torch.randn(64, 64, device="cuda")
-
-    def work():
-        y = x
-        for _ in range(200):
-            y = (y + 1.0) * 0.5
-        return y
-
-    if not mended:
-        return work
+def captured(work):
+    """What launches the work as one graph."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        work()  # allocates what it keeps
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -52,13 +45,26 @@ def small_kernels(mended):
 
 
 @fault
+def small_kernels(mended):
+    """A layer of hundreds of small operations, which a graph launches at once."""
+    x = torch.randn(1024, 1024, device="cuda")
+
+    def work():
+        y = x
+        for _ in range(200):
+            y = (y + 1.0) * 0.5
+
+    return captured(work) if mended else work
+
+
+@fault
 def parameters_one_by_one(mended):
-    """An optimizer that updates each parameter by itself."""
-    parameters = [torch.randn(256, device="cuda", requires_grad=True) for _ in range(200)]
+    """An optimizer that updates each parameter by itself, or the same as one graph."""
+    parameters = [torch.randn(1 << 18, device="cuda", requires_grad=True) for _ in range(100)]
     for each in parameters:
         each.grad = torch.randn_like(each)
-    optimizer = torch.optim.Adam(parameters, foreach=mended, fused=False)
-    return optimizer.step
+    optimizer = torch.optim.Adam(parameters, foreach=False, fused=False, capturable=True)
+    return captured(optimizer.step) if mended else optimizer.step
 
 
 @fault
@@ -110,14 +116,9 @@ def pageable_batches(mended):
     batch = torch.randn(2048, 2048)
     if mended:
         batch = batch.pin_memory()
-    side = torch.cuda.Stream()
 
     def step():
-        if mended:
-            with torch.cuda.stream(side):
-                batch.to("cuda", non_blocking=True)
-        else:
-            batch.to("cuda")
+        batch.to("cuda", non_blocking=mended)
         multiply(a, b, 4)
 
     return step
@@ -174,7 +175,7 @@ def many_small_copies(mended):
 @fault
 def memory_given_back(mended):
     """empty_cache() in each step: the next tensors take cudaMalloc."""
-    a, b = matrices(1024)
+    a, b = matrices(2048)
 
     def step():
         for _ in range(4):
@@ -202,7 +203,7 @@ def slow_loader(mended):
 @fault
 def work_of_the_host(mended):
     """Python computes between the kernels what does not change."""
-    a, b = matrices(1024)
+    a, b = matrices(2048)
 
     def step():
         for _ in range(8):
@@ -215,7 +216,7 @@ def work_of_the_host(mended):
 
 @fault
 def few_blocks(mended):
-    """A kernel of 16 blocks that loop, or one with a block for each part."""
+    """A kernel of 16 blocks that loop, or of one for each multiprocessor."""
     import triton
     import triton.language as tl
 
@@ -225,9 +226,9 @@ def few_blocks(mended):
             place = x + part * block + tl.arange(0, block)
             tl.store(place, tl.load(place) + 1)
 
-    x = torch.zeros(1 << 25, device="cuda")
-    parts = x.numel() // 1024
-    return lambda: add_one[(parts if mended else 16,)](x, parts, 1024)
+    x = torch.zeros(1 << 27, device="cuda")
+    blocks = torch.cuda.get_device_properties(0).multi_processor_count if mended else 16
+    return lambda: add_one[(blocks,)](x, x.numel() // 1024, 1024)
 
 
 # --- in CUDA C++, compiled by CuPy
@@ -356,7 +357,7 @@ def one_block_too_many(mended):
       extern __shared__ float room[];
       int i = blockIdx.x * blockDim.x + threadIdx.x;
       float sum = i;
-      for (int k = 0; k < 40000; ++k) sum = sum * 0.999f + 0.5f;
+      for (int k = 0; k < 160000; ++k) sum = sum * 0.999f + 0.5f;
       to[i] = sum + room[0] * 0;
     }"""
     kernel, target = compiled(code, "work"), on_cupy(1 << 20)
@@ -412,25 +413,24 @@ def code_loaded_in_each_step(mended):
     """The driver compiles a kernel in each step, which nobody runs."""
     import ctypes
 
-    a, b = matrices(1024)
+    a, b = matrices(2048)
     cuda = ctypes.CDLL("libcuda.so.1")
     lines = "".join(f"fma.rn.f32 %f{i % 7}, %f{(i + 1) % 7}, %f{(i + 2) % 7}, %f{(i + 3) % 7};\n"
                     for i in range(3000))  # fmt: skip
 
-    def load(number):
-        code = (".version 7.8\n.target sm_80\n.address_size 64\n"
+    def text_of(number):
+        return (".version 7.8\n.target sm_80\n.address_size 64\n"
                 f".visible .entry k{number}(.param .u64 p) {{\n.reg .f32 %f<7>;\n.reg .u64 %p;\n"
-                f"ld.param.u64 %p, [p];\n{lines}st.global.f32 [%p], %f0;\nret;\n}}\n")  # fmt: skip
-        module = ctypes.c_void_p()
-        if cuda.cuModuleLoadData(ctypes.byref(module), code.encode()) == 0:
-            cuda.cuModuleUnload(module)
+                f"ld.param.u64 %p, [p];\n{lines}st.global.f32 [%p], %f0;\nret;\n}}\n").encode()  # fmt: skip
 
-    numbers = iter(range(1000))
+    texts = iter([text_of(number) for number in range(100)])  # to write one takes a while, too
 
     def step():
         if not mended:
-            load(next(numbers))
-        multiply(a, b, 8)
+            module = ctypes.c_void_p()
+            if cuda.cuModuleLoadData(ctypes.byref(module), next(texts)) == 0:
+                cuda.cuModuleUnload(module)
+        multiply(a, b, 4)
 
     return step
 
@@ -440,16 +440,16 @@ def a_function_of_the_host(mended):
     """The stream waits for a function of the host between two products."""
     import ctypes
 
-    a, b = matrices(1024)
+    a, b = matrices(2048)
     cuda = ctypes.CDLL("libcuda.so.1")
     wait = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: time.sleep(0.002))
 
     def step():
-        multiply(a, b, 8)
+        multiply(a, b, 2)
         if not mended:
             cuda.cuLaunchHostFunc(ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), wait,
                                   None)  # fmt: skip
-        multiply(a, b, 8)
+        multiply(a, b, 2)
 
     return step
 
@@ -460,7 +460,7 @@ def a_function_of_the_host(mended):
 @fault
 def graphs_of_two_kernels(mended):
     """Each graph has two kernels, or one graph has all."""
-    x = torch.randn(64, 64, device="cuda")
+    x = torch.randn(512, 512, device="cuda")
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -534,16 +534,33 @@ def main():
     parser.add_argument("fault", choices=FAULTS)
     parser.add_argument("--mended", action="store_true", help="without the fault")
     parser.add_argument("--steps", type=int, default=18)
-    parser.add_argument("--lock", metavar="FILE", help="do the steps while nobody else has it")
+    parser.add_argument("--lock", metavar="FILE", help="of the programs that have it, one does its "
+                        "steps at a time, while none of the others loads")  # fmt: skip
     options = parser.parse_args()
     os.environ["CUDA_CACHE_DISABLE"] = "1"  # the driver compiles each time
+    lock = Lock(options.lock) if options.lock else None
     step = FAULTS[options.fault](options.mended)
     step()  # compiles and loads what it needs
     torch.cuda.synchronize()
-    with open(options.lock or os.devnull, "a", encoding="ascii") as lock:
-        if options.lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        take(options.steps, step)
+    if lock:
+        lock.alone()
+    take(options.steps, step)
+
+
+class Lock:
+    """What loads shares it. Who has loaded waits until it has the lock alone, which it keeps until the
+    process is over; nobody begins to load while others wait for that."""
+
+    def __init__(self, path):
+        flags = os.O_CREAT | os.O_RDWR
+        self.lock, self.waiting = os.open(path, flags), os.open(f"{path}.waiting", flags)
+        fcntl.flock(self.waiting, fcntl.LOCK_EX)
+        fcntl.flock(self.lock, fcntl.LOCK_SH)
+        fcntl.flock(self.waiting, fcntl.LOCK_UN)
+
+    def alone(self):
+        fcntl.flock(self.waiting, fcntl.LOCK_SH)
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
 
 
 def take(steps, step):
