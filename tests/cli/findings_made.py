@@ -16,8 +16,10 @@ GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 CAPTURES = "vector_add", "torch_step", "two_processes", "streams_graph", "nvtx_threads", "die"
 KIND = "CUPTI_ACTIVITY_KIND_"
-SIMULATED = ("allocations", "module_loading", "blocking_waits", "launch_bound", "host_away",
-             "pageable_copies", "blocking_copies", "unhidden_copies", "memory_sets")  # fmt: skip
+SIMULATED = ("allocations", "pool_growth", "module_loading", "small_graphs", "pageable_copies",
+             "blocking_waits", "launch_bound", "slow_steps", "host_away", "waiting_work",
+             "blocking_copies", "unhidden_copies", "memory_sets", "serial_streams", "small_grids",
+             "partial_waves", "fp32_matrix_products", "uneven_launches")  # fmt: skip
 HTOD, DTOH = 1, 2
 PAGEABLE, PINNED, DEVICE = 1, 2, 3
 US = 1000
@@ -200,11 +202,11 @@ class Made:
         self.insert("MEMCPY", begin, end, copyKind=kind, srcKind=source, dstKind=target,
                     flags=int(asynchronous), bytes=size, **values)  # fmt: skip
 
-    def memory(self, time, size, call):
+    def memory(self, time, size, call, **values):
         """Device memory is allocated, or freed if size < 0."""
         row = {**self.like["MEMORY2"], "timestamp": self.zero + time * US, "bytes": abs(size),
                "memoryOperationType": 1 if size > 0 else 2, "memoryKind": 3, "isAsync": 0,
-               "poolType": 0, "correlationId": call}  # fmt: skip
+               "poolType": 0, "correlationId": call, **values}  # fmt: skip
         del row["_id_"]
         self.database.execute(
             f"INSERT INTO {KIND}MEMORY2({', '.join(row)}) VALUES({', '.join('?' * len(row))})",

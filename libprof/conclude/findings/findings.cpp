@@ -154,7 +154,12 @@ class Reading {
     judgement.sql = statement(tables_.sql_for(rule));
     try {
       tables_.make_for(rule, check);
-      ask(rule, statement(""));
+      std::vector<Finding> found = ask(rule, statement(""));
+      if (!found.empty() && (rule.mends & simulate::kernels)) {
+        ask_for_kernels(found,
+                        kernels_statement_of(rule, accounts_.window, account_, room_, slow_, ""));
+      }
+      for (Finding& finding : found) keep(std::move(finding));
     } catch (const store::DatabaseError& error) {
       if (!is_of_content(error)) throw;
       judgement.abstains = not_computable;
@@ -163,7 +168,7 @@ class Reading {
     }
   }
 
-  void ask(const Rule& rule, const std::string& sql) {
+  std::vector<Finding> ask(const Rule& rule, const std::string& sql) {
     std::vector<Finding> found;
     Statement row = database_.ask(sql, false);
     while (row.step()) {
@@ -182,7 +187,15 @@ class Reading {
                                     .last = moment(row, 6),
                                     .what = words(row, row.text(1), 7)});
     }
-    for (Finding& finding : found) keep(std::move(finding));
+    return found;
+  }
+
+  void ask_for_kernels(std::vector<Finding>& found, const std::string& sql) {
+    Statement row = database_.ask(sql, false);
+    while (row.step()) {
+      const auto its = std::ranges::find(found, row.integer(0), &Finding::device);
+      if (its != found.end()) its->kernels[row.integer(1)] = row.integer(2);
+    }
   }
 
   // Unless it is too little.
@@ -223,11 +236,23 @@ class Reading {
   Findings result_;
 };
 
+std::optional<std::int64_t> median_of_steps(const reading::JudgedWindow& judged) {
+  std::vector<std::int64_t> times = judged.starts;
+  if (times.empty()) return std::nullopt;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const std::int64_t next = i + 1 < times.size() ? times[i + 1] : *judged.window.to;
+    times[i] = saturating_subtract(next, times[i]);
+  }
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  return *middle;
+}
+
 // Those that save most come first.
 void rank(std::vector<Finding>& findings) {
   constexpr std::int64_t of_hint = 20;  // a twentieth of its bound counts
   const auto saves = [](const Finding& finding) {
-    const bool is_hint = finding.rule->confidence == Confidence::low && !finding.simulated;
+    const bool is_hint = finding.rule->confidence == Confidence::low;
     return finding.simulated.value_or(finding.at_most) / (is_hint ? of_hint : 1);
   };
   std::ranges::stable_sort(findings, std::greater<>(), saves);
@@ -255,7 +280,8 @@ Findings read_findings(store::Database& database, const reading::Moment& from,
   Findings findings = Reading(snapshot, accounts, zero, judged).read(check);
   findings.of_steps = judged.of_steps();
   findings.warm_up = judged.warm_up;
-  simulated.fill_in(findings, check);
+  findings.median_step = median_of_steps(judged);
+  simulated.fill_in(findings, judged.starts, check);
   rank(findings.findings);
   findings.notes = memory_notes(snapshot.database(), judged);
   return findings;

@@ -30,6 +30,10 @@ struct Finding {
   std::int64_t at_most = 0;  // ns; the draws add up to it
   // What the simulated schedule saves, at most that; nullopt: mending it is not simulated.
   std::optional<std::int64_t> simulated = {};
+  // The median of the steps then; nullopt: it is not known, or no step is simulated.
+  std::optional<std::int64_t> simulated_step = {};
+  // What it saves of the time of kernels, ns by StringTable id, if the rule's mends say so.
+  std::map<std::int64_t, std::int64_t> kernels = {};
   double share = 0;  // of the device's time
   Confidence confidence = Confidence::low;
   std::vector<Draw> draws = {};  // longest first
@@ -71,7 +75,9 @@ struct Findings {
   bool of_steps = false;            // that is the time of the steps, because nothing was chosen
   std::int64_t warm_up = 0;         // steps that are left out, the first
   std::vector<Device> devices;
-  std::int64_t steps = 0;           // in that time, of the process with most; 0: none
+  std::int64_t steps = 0;  // in that time, of the process with most; 0: none
+  // Of their times, from start to start; nullopt: of up to three steps none is known.
+  std::optional<std::int64_t> median_step;
   std::vector<std::string> doubts;  // why the confidence of all findings is lower, sentences
   std::vector<std::string> notes;   // of what costs no time yet, sentences
   // Those that save most come first: what is simulated counts, otherwise the bound, and of rules of

@@ -15,10 +15,38 @@
   "  WHERE a.part = 'call'\n"                                                \
   "    AND " functions
 
+// And of gaps that began in such a call what the host did until the next launch, at most as long as
+// it had been in the call. `functions` as above; a common table expression, and its rows.
+#define GPUPROF_LATE_AFTER_CALLS(functions)                                               \
+  "  WITH called AS (\n"                                                                  \
+  "    SELECT correlationId, start, 'runtime' AS domain, cbid\n"                          \
+  "    FROM CUPTI_ACTIVITY_KIND_RUNTIME\n"                                                \
+  "    UNION ALL\n"                                                                       \
+  "    SELECT correlationId, start, 'driver', cbid FROM CUPTI_ACTIVITY_KIND_DRIVER),\n"   \
+  "  late AS (\n"                                                                         \
+  "    SELECT g.device, g.no_call, g.launch, max(g.first - c.start) AS ahead, g.first,\n" \
+  "           g.last, g.what\n"                                                           \
+  "    FROM GPU_GAP AS p\n"                                                               \
+  "    JOIN gaps AS g ON g.device = p.deviceId AND g.first = p.start\n"                   \
+  "    JOIN called AS c ON c.correlationId = p.hostCall AND c.start < p.start\n"          \
+  "    JOIN API_NAME AS n ON n.domain = c.domain AND n.cbid = c.cbid\n"                   \
+  "    WHERE p.hostCall <> 0 AND " functions                                              \
+  "\n"                                                                                    \
+  "    GROUP BY g.device, g.first)\n"
+#define GPUPROF_LATE_ROWS                                                                  \
+  "\n"                                                                                     \
+  "  UNION ALL\n"                                                                          \
+  "  SELECT device, 'no call', min(no_call, ahead), 1, first, last, what FROM late\n"      \
+  "  UNION ALL\n"                                                                          \
+  "  SELECT device, 'launch', min(launch, ahead - min(no_call, ahead)), 1, first, last,\n" \
+  "         what\n"                                                                        \
+  "  FROM late"
+
 namespace gpuprof::findings {
 
 inline constexpr std::string_view only_idle_time =
-    "Without these calls, the idle time in them is saved and nothing else.";
+    "Without these calls, the idle time in them is saved, and the host is ahead by the time that "
+    "it was in them when the GPU ran out of work.";
 inline constexpr std::string_view no_work_meanwhile =
     "The GPU had no work while the host was in the call.";
 

@@ -24,10 +24,16 @@ struct SharedTable {
 inline constexpr SharedTable gaps_table{
     .name = "gaps",
     .columns = "device, first, last, length, no_call, launch, queued, after_wait, what, saved",
+    .sql = R"(,
+gaps AS (
+  SELECT NULL AS device, NULL AS first, NULL AS last, NULL AS length, NULL AS no_call,
+         NULL AS launch, NULL AS queued, NULL AS after_wait, NULL AS what, NULL AS saved
+  WHERE 0))",
+    .better_table = "GPU_GAP",
     // Without the waits, the host would be ahead by the time that it has waited, and gaps that
     // began in a wait would be shorter by no more: with `dry` as the sum of these gaps, `ahead` is
     // the least of what they and the waits allow, at every gap so far.
-    .sql = R"(,
+    .better_sql = R"(,
 waits AS (
   SELECT b.correlation_id >> 32 AS process, b.start AS time, b."end" AS until, NULL AS gap,
          NULL AS device, NULL AS stop, NULL AS no_call, NULL AS launch, NULL AS queued, NULL AS what

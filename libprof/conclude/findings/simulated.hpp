@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <future>
+#include <vector>
 
 #include "libprof/conclude/findings/findings.hpp"
 #include "libprof/conclude/simulate/schedule.hpp"
@@ -25,9 +27,11 @@ class Simulated {
 
   // The memory of whatever came before is free: until then only the work is read.
   void go_on();
-  // Finding::simulated, and Findings::together for devices with several findings of which any is
-  // simulated. `check` is called now and then and may throw.
-  void fill_in(Findings& findings, const std::function<void()>& check);
+  // What findings have of the simulation, and Findings::together for devices with several findings
+  // of which any is simulated. `check` is called now and then and may throw. `starts`: of the
+  // steps.
+  void fill_in(Findings& findings, const std::vector<std::int64_t>& starts,
+               const std::function<void()>& check);
 
  private:
   simulate::Schedule schedule(const std::function<void()>& check);

@@ -25,6 +25,13 @@ WHERE d.ns > 0
 ORDER BY d.device, d.ns DESC, d.part;
 )";
 
+constexpr std::string_view kernels_sql = R"()
+SELECT device, what, sum(ns) AS ns
+FROM found
+WHERE ns > 0 AND part = 'compute' AND typeof(what) = 'integer'
+GROUP BY device, what
+)";
+
 std::string sql_word(std::string_view word) { return "'" + std::string(word) + "'"; }
 
 class Values {
@@ -68,6 +75,30 @@ std::string slow_steps_sql(const SlowSteps& slow) {
   return rows.text();
 }
 
+// Up to the rows of the rule, which are not closed.
+std::string rows_of(const Rule& rule, const compute::AccountWindow& window,
+                    const std::vector<AccountLine>& account, const Room& room,
+                    const SlowSteps& slow, const std::string& shared) {
+  Values left("room(device, part, ns)");
+  for (const auto& [device, parts] : room) {
+    for (const auto& [part, ns] : parts) {
+      left.add({std::to_string(device), sql_word(part), std::to_string(ns)});
+    }
+  }
+  std::string sql = span_of(window) + ",\n" + left.text();
+  if (reads(rule, "account")) {
+    Values lines("account(device, part, domain, cause, ns, count)");
+    for (const AccountLine& line : account) {
+      lines.add({std::to_string(line.device), sql_word(line.part), sql_word(line.domain),
+                 std::to_string(line.cause), std::to_string(line.ns), std::to_string(line.count)});
+    }
+    sql += ",\n" + lines.text();
+  }
+  if (reads(rule, "slow_steps")) sql += ",\n" + slow_steps_sql(slow);
+  sql += shared;
+  return sql.append(",\nfound AS (\n").append(rule.sql);
+}
+
 }  // namespace
 
 std::vector<AccountLine> account_lines(const compute::Accounts& accounts) {
@@ -102,24 +133,13 @@ std::string span_of(const compute::AccountWindow& window) {
 std::string statement_of(const Rule& rule, const compute::AccountWindow& window,
                          const std::vector<AccountLine>& account, const Room& room,
                          const SlowSteps& slow, const std::string& shared) {
-  Values left("room(device, part, ns)");
-  for (const auto& [device, parts] : room) {
-    for (const auto& [part, ns] : parts) {
-      left.add({std::to_string(device), sql_word(part), std::to_string(ns)});
-    }
-  }
-  std::string sql = span_of(window) + ",\n" + left.text();
-  if (reads(rule, "account")) {
-    Values lines("account(device, part, domain, cause, ns, count)");
-    for (const AccountLine& line : account) {
-      lines.add({std::to_string(line.device), sql_word(line.part), sql_word(line.domain),
-                 std::to_string(line.cause), std::to_string(line.ns), std::to_string(line.count)});
-    }
-    sql += ",\n" + lines.text();
-  }
-  if (reads(rule, "slow_steps")) sql += ",\n" + slow_steps_sql(slow);
-  sql += shared;
-  return sql.append(",\nfound AS (\n").append(rule.sql).append(end_sql);
+  return rows_of(rule, window, account, room, slow, shared).append(end_sql);
+}
+
+std::string kernels_statement_of(const Rule& rule, const compute::AccountWindow& window,
+                                 const std::vector<AccountLine>& account, const Room& room,
+                                 const SlowSteps& slow, const std::string& shared) {
+  return rows_of(rule, window, account, room, slow, shared).append(kernels_sql);
 }
 
 }  // namespace gpuprof::findings

@@ -73,4 +73,9 @@ std::string statement_of(const Rule& rule, const compute::AccountWindow& window,
                          const std::vector<AccountLine>& account, const Room& room,
                          const SlowSteps& slow, const std::string& shared);
 
+// What the rows save of each kernel that they name. Columns: device, what, ns.
+std::string kernels_statement_of(const Rule& rule, const compute::AccountWindow& window,
+                                 const std::vector<AccountLine>& account, const Room& room,
+                                 const SlowSteps& slow, const std::string& shared);
+
 }  // namespace gpuprof::findings

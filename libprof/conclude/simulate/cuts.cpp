@@ -18,30 +18,33 @@ std::int64_t cut_of(const Work& work, const HostInGap& host, std::int64_t length
   if (change.has(away) && !is_short) cut += host.no_call;
   if (change.has(allocating)) cut += host.allocating;
   if (change.has(loading)) cut += host.loading;
+  if (change.has(pools)) cut += host.pools;
   return std::min(cut, until_ready);
 }
 
 }  // namespace
 
 Cuts::Cuts(const Schedule& schedule, const Change& change) {
-  if (!change.has(gaps | short_gaps | away | allocating | loading)) return;
+  if (!change.has(gaps | short_gaps | away | allocating | loading | pools)) return;
   by_process_.resize(schedule.processes);
   for (const Gap& gap : schedule.gaps) {
     const Work& work = schedule.works[gap.work];
     const std::int64_t until_ready = work.ready - gap.begin;
     if (work.ready == 0 || until_ready <= 0) continue;
     const HostInGap host = gap.host == none ? HostInGap() : schedule.hosts[gap.host];
-    const std::int64_t cut = cut_of(work, host, work.begin - gap.begin, until_ready, change);
-    if (cut <= 0) continue;
-    by_process_[schedule.streams[work.stream].process].cuts.push_back(
-        {.begin = work.ready - cut, .end = work.ready});
-    any_ = true;
+    const std::int64_t length = work.begin - gap.begin;
+    const std::uint32_t process = schedule.streams[work.stream].process;
+    cut(process, work.ready - cut_of(work, host, length, until_ready, change), work.ready);
+    if (change.has(away) && length > longest_short_gap && host.no_call > 0) {
+      cut(process, gap.begin - host.away_before, gap.begin);
+    }
   }
-  if (change.has(allocating)) cut_allocations(schedule);
+  if (change.has(allocating | loading)) cut_calls(schedule, change);
+  if (change.has(short_gaps)) cut_launches(schedule);
   for (OfProcess& process : by_process_) put_in_order(process.cuts);
 }
 
-void Cuts::cut_allocations(const Schedule& schedule) {
+void Cuts::cut_calls(const Schedule& schedule, const Change& change) {
   using Idle = std::pair<std::int64_t, std::int64_t>;
   std::vector<std::vector<Idle>> idle(schedule.processes);
   for (const Gap& gap : schedule.gaps) {
@@ -49,13 +52,24 @@ void Cuts::cut_allocations(const Schedule& schedule) {
     idle[schedule.streams[work.stream].process].emplace_back(gap.begin, work.begin);
   }
   for (auto& each : idle) std::ranges::sort(each);
-  for (const Allocation& call : schedule.allocations) {
+  for (const CostlyCall& call : schedule.costly_calls) {
+    if (!change.has(call.mended_by)) continue;
     const auto& gaps = idle[call.process];
     const auto next = std::ranges::upper_bound(gaps, call.begin, {}, &Idle::first);
     if (next != gaps.begin() && (next - 1)->second > call.begin) continue;  // it began in a gap
     const std::int64_t end = next == gaps.end() ? call.end : std::min(call.end, next->first);
-    by_process_[call.process].cuts.push_back({.begin = call.begin, .end = end});
-    any_ = true;
+    cut(call.process, call.begin, end);
+  }
+}
+
+void Cuts::cut_launches(const Schedule& schedule) {
+  std::vector<const Work*> latest(schedule.streams.size());
+  for (const Work& work : schedule.works) {
+    if (work.ready == 0) continue;
+    const Work* const before = std::exchange(latest[work.stream], &work);
+    if (!before || before->anchor != work.anchor) continue;
+    if (work.ready - before->ready > longest_short_gap) continue;
+    cut(schedule.streams[work.stream].process, before->ready, work.ready);
   }
 }
 

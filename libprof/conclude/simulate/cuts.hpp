@@ -11,7 +11,8 @@
 namespace gpuprof::simulate {
 
 // For each process, periods that its threads no longer need: in gaps, before the launch that ended
-// the gap, and of calls that allocate also those in which the GPU worked.
+// the gap; of calls that allocate or load code, of being away and of launches also those in which
+// the GPU worked.
 class Cuts {
  public:
   Cuts(const Schedule& schedule, const Change& change);
@@ -31,8 +32,15 @@ class Cuts {
     std::vector<Cut> cuts;  // in time order, not overlapping
     std::size_t latest = 0;
   };
-  // What calls that allocate took while the GPU worked: they wait for it.
-  void cut_allocations(const Schedule& schedule);
+  // What calls that allocate or load code took while the GPU worked.
+  void cut_calls(const Schedule& schedule, const Change& change);
+  // From one launch of a stream to the next, unless the host waited between them.
+  void cut_launches(const Schedule& schedule);
+  void cut(std::uint32_t process, std::int64_t begin, std::int64_t end) {
+    if (begin >= end) return;
+    by_process_[process].cuts.push_back({.begin = begin, .end = end});
+    any_ = true;
+  }
   static std::int64_t cut_before(OfProcess& process, std::int64_t time);
   static void put_in_order(std::vector<Cut>& cuts);
 

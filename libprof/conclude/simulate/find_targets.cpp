@@ -111,7 +111,8 @@ class Targets {
           std::max(work.ready, before == none ? 0 : read_.schedule.works[before].end);
       const std::uint32_t target =
           event ? find_before(read_, streams_[event->stream].latest, event->recorded, work.begin)
-                : find_cause(work.stream, wait.begin, known, work.begin);
+                : find_cause(work.stream, wait.begin,
+                             std::max(known, work.begin - longest_reaction), work.begin);
       if (target != none && !work.fixed) read_.schedule.events.emplace_back(number, target);
     }
   }
@@ -121,15 +122,15 @@ class Targets {
     return found == recordings_.end() ? nullptr : &found->second;
   }
 
-  // The work of the process, in another stream than `without`, that was over last in a period, soon
-  // before its end, if it was launched before a time.
+  // The work of the process, in another stream than `without`, that was over last in a period, if
+  // it was launched before a time.
   std::uint32_t find_cause(std::uint32_t without, std::int64_t launched_before, std::int64_t begin,
                            std::int64_t end, std::uint32_t process = none) const {
     if (without != none) process = read_.schedule.streams[without].process;
     const auto& candidates = streams_of_[process];
     if (candidates.size() > most_streams) return none;
     std::uint32_t cause = none;
-    std::int64_t latest = std::max(begin, end - longest_reaction);
+    std::int64_t latest = begin;
     for (const std::uint32_t stream : candidates) {
       if (stream == without) continue;
       const std::uint32_t work =

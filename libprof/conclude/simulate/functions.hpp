@@ -16,8 +16,17 @@
   "         n.name GLOB 'cuMemAlloc*Async*' OR n.name GLOB 'cuMemFreeAsync*' OR\n" \
   "         n.name GLOB 'cu*MemPoolTrimTo*')"
 
+// At these, a pool gives memory back that is not in use, if it is more than its release threshold.
+#define GPUPROF_TRIMS_POOLS                                                  \
+  "(n.name GLOB 'cuda*Synchronize*' OR n.name GLOB 'cu*Synchronize*') AND\n" \
+  "        EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_MEMORY2 AS m\n"         \
+  "                WHERE m.memoryOperationType = 2 AND m.poolType = 1\n"     \
+  "                  AND m.poolReleaseThreshold < m.poolSize)"
+
+// Also what unloads it again.
 #define GPUPROF_LOADS_CODE                                                                         \
   "(n.name GLOB 'cuModule*Load*' OR n.name GLOB 'cuModuleGetFunction*' OR\n"                       \
+  "         n.name GLOB 'cuModuleUnload*' OR n.name GLOB 'cuLibraryUnload*' OR\n"                  \
   "         n.name GLOB 'cuLibrary*Load*' OR n.name GLOB 'cuLibraryGet*' OR\n"                     \
   "         n.name GLOB 'cuLink*' OR n.name GLOB 'cuKernelGet*' OR n.name GLOB 'cuFuncLoad*' OR\n" \
   "         n.name GLOB 'cuFuncGetAttribute*' OR n.name GLOB 'cudaFuncGetAttributes*' OR\n"        \

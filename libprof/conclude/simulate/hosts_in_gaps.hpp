@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "libprof/compute/host_calls.hpp"
+#include "libprof/conclude/simulate/change.hpp"
 #include "libprof/conclude/simulate/schedule.hpp"
 #include "libprof/store/sqlite.hpp"
 
@@ -22,6 +23,9 @@ class FunctionSet {
   void add(std::int64_t function) {
     functions_.insert(function);
     places_.set(place_of(function));
+  }
+  void add(const FunctionSet& others) {
+    for (const std::int64_t function : others.functions_) add(function);
   }
   bool contains(std::int64_t function) const {
     return places_[place_of(function)] && functions_.contains(function);
@@ -49,8 +53,10 @@ class HostsInGaps {
 
   // Its process is the number of the schedule.
   void add(const compute::HostCall& call);
-  bool allocates(const compute::HostCall& call) const {
-    return allocating_.contains(call.function);
+  // Whether it allocates or loads code.
+  std::uint32_t mended_by(const compute::HostCall& call) const {
+    return (allocating_.contains(call.function) ? allocating : nothing) |
+           (loading_.contains(call.function) ? loading : nothing);
   }
   // Fills in the schedule's `hosts`. Nothing may be added afterwards. `launch_of` knows how the
   // work after a gap was launched.
@@ -60,7 +66,7 @@ class HostsInGaps {
  private:
   class OfDevice;
   Schedule& schedule_;
-  FunctionSet allocating_, loading_;
+  FunctionSet allocating_, loading_, pools_;
   std::vector<std::unique_ptr<OfDevice>> devices_;
 };
 

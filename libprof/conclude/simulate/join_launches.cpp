@@ -2,6 +2,7 @@
 #include <array>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/compute/host_calls.hpp"
 #include "libprof/conclude/simulate/change.hpp"
 #include "libprof/conclude/simulate/read_schedule.hpp"
 #include "schema/traits.hpp"
@@ -34,36 +35,49 @@ class CallFinder {
 };
 
 // What works took to reach the GPU that found their stream empty: from the end of the call, or, if
-// the call waited for them, from its begin.
+// the call waited for them, from its begin. What began later than a launch takes waited for more.
 class Latencies {
  public:
   void add(const Work& work, bool waited_for, std::int64_t latency) {
+    if (!waited_for && latency > compute::launch_latency) return;
     auto& its = samples_[work.kind][waited_for];
     if (its.size() < most) its.push_back(latency);
   }
   // The lower quartiles: some of the works waited for more than their launch, and some calls
-  // returned late. 0 where none are known.
+  // returned late. 0 where none are known. What is not more than the upper quartile by 1.5 times
+  // the distance of the two is not an exception.
   void finish() {
     for (std::size_t kind = 0; kind < samples_.size(); ++kind) {
       for (std::size_t i = 0; i < 2; ++i) {
         auto& all = samples_[kind][i];
         if (all.empty()) continue;
-        const auto quartile = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 4);
-        std::ranges::nth_element(all, quartile);
-        quartiles_[kind][i] = *quartile;
+        const auto at = [&](std::size_t place) {
+          const auto found = all.begin() + static_cast<std::ptrdiff_t>(place);
+          std::ranges::nth_element(all, found);
+          return *found;
+        };
+        const std::int64_t lower = at(all.size() / 4), upper = at(3 * all.size() / 4);
+        usual_[kind][i] = {.lower = lower, .longest = upper + (upper - lower) * 3 / 2};
       }
     }
   }
-  std::int64_t of(const Work& work, bool waited_for) const {
-    return quartiles_[work.kind][waited_for];
+  // When work that was launched then was ready.
+  std::int64_t ready(const Work& work, bool waited_for, std::int64_t launched) const {
+    const Usual& usual = usual_[work.kind][waited_for];
+    const std::int64_t least = saturating_add(launched, usual.lower);
+    const std::int64_t most = saturating_add(launched, usual.longest);
+    return work.begin > least && work.begin <= most ? work.begin : least;
   }
 
  private:
+  struct Usual {
+    std::int64_t lower = 0, longest = 0;
+  };
   static constexpr std::size_t most = 100'000;
   using Kinds = std::tuple_size<decltype(schema::gpu_kinds)>;
 
   std::array<std::array<std::vector<std::int64_t>, 2>, Kinds::value> samples_;
-  std::array<std::array<std::int64_t, 2>, Kinds::value> quartiles_{};
+  std::array<std::array<Usual, 2>, Kinds::value> usual_{};
 };
 
 }  // namespace
@@ -100,8 +114,7 @@ void join_launches(Read& read) {
     const Call& call = read.calls[read.calls_of[i]];
     const bool waited_for = is_waited_for(read, i);
     const std::int64_t launched = waited_for ? call.begin : call.end;
-    const std::int64_t ready = saturating_add(launched, latencies.of(work, waited_for));
-    work.ready = std::clamp(ready, call.begin, work.begin);
+    work.ready = std::clamp(latencies.ready(work, waited_for, launched), call.begin, work.begin);
     if (work.direction != 1) continue;
     const std::uint32_t over = find_before(read, read.before[i], INT64_MAX, call.begin);
     if (over != none) schedule.before_launch.emplace_back(i, over);

@@ -12,7 +12,7 @@
 namespace gpuprof::simulate {
 namespace {
 
-constexpr std::size_t most_allocations = 1'000'000;
+constexpr std::size_t most_costly_calls = 1'000'000;
 
 // Calls of the file as they come.
 class Calls {
@@ -78,8 +78,9 @@ class Calls {
     if (process == none) return;
     call.process = process;
     hosts_.add(call);
-    if (hosts_.allocates(call) && read_.schedule.allocations.size() < most_allocations) {
-      read_.schedule.allocations.push_back({call.begin, call.end, process});
+    const std::uint32_t mended_by = hosts_.mended_by(call);
+    if (mended_by != nothing && read_.schedule.costly_calls.size() < most_costly_calls) {
+      read_.schedule.costly_calls.push_back({call.begin, call.end, process, mended_by});
     }
   }
 

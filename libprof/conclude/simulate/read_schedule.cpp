@@ -43,7 +43,7 @@ void number_processes(Read& read) {
   for (Stream& stream : schedule.streams) stream.process = find(stream.process);
   if (group.empty()) return;
   for (Anchor& anchor : schedule.anchors) anchor.process = find(anchor.process);
-  for (Allocation& each : schedule.allocations) each.process = find(each.process);
+  for (CostlyCall& each : schedule.costly_calls) each.process = find(each.process);
   schedule.processes = read.processes.count();
 }
 

@@ -21,7 +21,8 @@ inline constexpr std::int64_t shortest_pause = 100'000;
 // A launch waits for others to be over once this number is waiting in its stream: the driver has
 // room for 1,024.
 inline constexpr std::uint32_t full_queue = 900;
-// Of what is not recorded, only work that was over this soon before can have been waited for, ns.
+// Of what is not recorded, a stream can have waited only for work that was over this soon before,
+// ns.
 inline constexpr std::int64_t longest_reaction = 50'000;
 
 // An API call that launched work, waited, or recorded an event.

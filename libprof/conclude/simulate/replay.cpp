@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "libprof/base/large_vector.hpp"
+#include "libprof/compute/host_calls.hpp"
 #include "libprof/conclude/simulate/cuts.hpp"
 #include "schema/traits.hpp"
 
@@ -66,7 +67,8 @@ class Replay {
         begins_(schedule.works.size()),
         ends_(schedule.works.size()),
         anchors_(schedule.anchors.size()),
-        extents_(schedule.devices.size()) {}
+        extents_(schedule.devices.size()),
+        done_(schedule.devices.size(), std::vector<Both>(schedule.steps.size())) {}
 
   std::vector<DeviceOutcome> run() {
     for (std::uint32_t i = 0; i < schedule_.works.size(); ++i) {
@@ -78,8 +80,10 @@ class Replay {
     }
     std::map<std::int64_t, DeviceOutcome> outcomes;
     for (std::size_t device = 0; device < extents_.size(); ++device) {
-      const DeviceOutcome outcome = outcome_of(schedule_.devices[device], extents_[device]);
-      if (outcome.before > 0) outcomes.emplace(outcome.id, outcome);
+      DeviceOutcome outcome = outcome_of(schedule_.devices[device], extents_[device]);
+      if (outcome.before <= 0) continue;
+      outcome.steps = steps_of(done_[device]);
+      outcomes.emplace(outcome.id, std::move(outcome));
     }
     std::vector<DeviceOutcome> result;
     for (const auto& [id, outcome] : outcomes) result.push_back(outcome);
@@ -128,6 +132,26 @@ class Replay {
     return cuts_.without(process, end) - cuts_.without(process, begin);
   }
 
+  // `done`: when the work of each step was over.
+  static std::vector<Moved> steps_of(std::vector<Both>& done) {
+    std::vector<Moved> steps;
+    for (std::size_t i = 1; i + 1 < done.size(); ++i) {
+      done[i].wait_for(done[i - 1]);  // also that of steps before it
+      if (done[i - 1].recorded == 0) continue;
+      steps.push_back({done[i].recorded - done[i - 1].recorded, done[i].now - done[i - 1].now});
+    }
+    return steps;
+  }
+  void add_to_step(const Work& work, const Both& end) {
+    const std::vector<std::int64_t>& steps = schedule_.steps;
+    if (steps.empty() || work.ready < steps.front()) return;
+    if (work.ready < steps[step_] || (step_ + 1 < steps.size() && work.ready >= steps[step_ + 1])) {
+      const auto next = std::ranges::upper_bound(steps, work.ready);
+      step_ = static_cast<std::size_t>(next - steps.begin()) - 1;
+    }
+    done_[work.device][step_].wait_for(end);
+  }
+
   bool is_moved(const Work& work) const { return change_.has(work.copied) && work.ready > 0; }
   Queue& copies_like(const Work& work) {
     return queues_[schedule_.queues + 2 * work.device + (work.direction == 1)];
@@ -138,7 +162,9 @@ class Replay {
     const Stream& stream = schedule_.streams[work.stream];
     Both over = queues_[work.stream].over(work.begin);
     if (stream.also_waits_for != none) {
-      over.wait_for(queues_[stream.also_waits_for].over(work.begin));
+      Both others = queues_[stream.also_waits_for].over(work.begin);
+      if (change_.has(streams)) others.now = 0;
+      over.wait_for(others);
     }
     const bool moved = is_moved(work);
     if (moved && work.direction == 1) over.now = over_before_launch(number);
@@ -148,12 +174,15 @@ class Replay {
     for (; next_event_ < schedule_.events.size() && schedule_.events[next_event_].first <= number;
          ++next_event_) {
       const auto [waiting, target] = schedule_.events[next_event_];
-      if (waiting == number) over.wait_for({schedule_.works[target].end, ends_[target]});
+      if (waiting != number) continue;
+      over.wait_for({schedule_.works[target].end, change_.has(streams) ? 0 : ends_[target]});
     }
     if (work.overlaps) over.wait_for({work.begin, still_overlapping(work)});
     if (over.recorded == 0) return work.begin;
     // What is not known to be waited for takes as long as it did.
-    const std::int64_t begin = over.now + work.begin - over.recorded;
+    std::int64_t unknown = work.begin - over.recorded;
+    if (change_.has(queued)) unknown = std::min(unknown, compute::launch_latency);
+    const std::int64_t begin = over.now + unknown;
     return moved ? std::max(begin, copies_like(work).over(work.begin).now) : begin;
   }
 
@@ -196,7 +225,9 @@ class Replay {
     queues_[work.stream].add(end);
     if (stream.also_is_in != none) queues_[stream.also_is_in].add(end);
     latest_[work.stream] = number;
-    if (!work.follows) extend(extents_[work.device], number, work);
+    if (work.follows) return;
+    extend(extents_[work.device], number, work);
+    add_to_step(work, {work.end, ends_[number]});
   }
 
   void extend(Extent& extent, std::uint32_t number, const Work& work) const {
@@ -240,9 +271,24 @@ class Replay {
   std::vector<std::int64_t> anchors_;        // their ends now
   std::size_t next_anchor_ = 1, next_event_ = 0, next_copy_ = 0;
   std::vector<Extent> extents_;
+  std::vector<std::vector<Both>> done_;  // by device and step: the end of the work launched in it
+  std::size_t step_ = 0;                 // of the latest work
 };
 
 }  // namespace
+
+std::int64_t DeviceOutcome::median_before() const { return median_after(0); }
+
+std::int64_t DeviceOutcome::median_after(double share) const {
+  std::vector<std::int64_t> times;
+  for (const Moved& step : steps) {
+    const double saved = share * static_cast<double>(step.before - step.after);
+    times.push_back(step.before - std::llround(saved));
+  }
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  return *middle;
+}
 
 std::vector<DeviceOutcome> replay(const Schedule& schedule, const Change& change) {
   return Replay(schedule, change).run();

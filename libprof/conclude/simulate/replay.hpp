@@ -9,13 +9,24 @@
 
 namespace gpuprof::simulate {
 
+struct Moved {
+  std::int64_t before = 0, after = 0;
+};
+
 // The time of a device from its first work to its last, or what of that is in the window, ns. The
 // account has the same.
 struct DeviceOutcome {
   std::int64_t id = 0;
   std::int64_t before = 0, after = 0;
+  // From the end of the work that was launched before a step to the end of that of the step, ns;
+  // not of the first and the last step, of which work may be beyond the window.
+  std::vector<Moved> steps = {};
 
   std::int64_t saved() const { return before - after; }
+  // Of a step; they must be known. The longest of them say little, and a busy host makes some long.
+  std::int64_t median_before() const;
+  // With this share of what each saves.
+  std::int64_t median_after(double share = 1) const;
 };
 
 // Of all devices with such a time, by id. Without a change, the times are exactly those recorded.

@@ -63,15 +63,17 @@ struct Gap {
 };
 
 // How long the host was in no call of CUDA in a gap and launched nothing, as in the account, and in
-// calls that allocate and that load code.
+// calls that allocate, that load code, and that make a pool grow or shrink.
 struct HostInGap {
-  std::int64_t no_call = 0, allocating = 0, loading = 0;
+  std::int64_t no_call = 0, allocating = 0, loading = 0, pools = 0;
+  std::int64_t away_before = 0;  // how long it had been in no call when the gap began
 };
 
-// A call that allocates or frees memory.
-struct Allocation {
+// A call that allocates or frees memory, or loads code.
+struct CostlyCall {
   std::int64_t begin = 0, end = 0;
   std::uint32_t process = 0;  // as of streams
+  std::uint32_t mended_by = 0;
 };
 
 struct Device {
@@ -99,17 +101,17 @@ struct Schedule {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> before_launch;
   LargeVector<Gap> gaps;  // in time order of the work that ended them
   std::vector<HostInGap> hosts;
-  std::vector<Allocation> allocations;  // up to a million
+  std::vector<CostlyCall> costly_calls;  // up to a million
+  std::vector<std::int64_t> steps;       // when those of the window began, in order
   std::uint32_t processes = 0;
   bool has_calls = false;  // the file has calls of CUDA
 };
 
 // The schedule of a window, or of the run: work that runs in it, and of each device the first after
-// it. Reads all GPU work and API calls. Memory: some 200 bytes for each work in the window. `check`
-// is called now and then and may throw; `before_calls` when the work is read, with half of that
-// memory.
+// it; without steps. Reads all GPU work and API calls. Memory: some 200 bytes for each work in the
+// window. `check` is called now and then and may throw; `before_calls` when the work is read, with
+// half of that memory.
 Schedule read_schedule(store::Snapshot& snapshot, std::optional<std::int64_t> from,
                        std::optional<std::int64_t> to, const std::function<void()>& check,
                        const std::function<void()>& before_calls = {});
-
 }  // namespace gpuprof::simulate

@@ -66,6 +66,11 @@ void mend_waits_after_copies(const Read& read, std::vector<Wait>& waits) {
   }
 }
 
+// What mends the wait for a copy.
+std::uint32_t mended_by(std::uint32_t copied) {
+  return copied == pageable_copies ? pageable_copies | pinned : copied;
+}
+
 }  // namespace
 
 std::vector<Wait> read_waits(const Read& read) {
@@ -83,11 +88,12 @@ std::vector<Wait> read_waits(const Read& read) {
   }
   FullQueues full(read);
   for (std::uint32_t i = 0; i < read.schedule.works.size(); ++i) {
+    const Work& work = read.schedule.works[i];
     const std::uint32_t call = read.calls_of[i];
     if (call == none) continue;
     if (is_waited_for(read, i)) {
       waits.push_back(
-          {.call = call, .work = i, .mended_by = simulate::waits | read.schedule.works[i].copied});
+          {.call = call, .work = i, .mended_by = simulate::waits | mended_by(work.copied)});
     } else if (const std::uint32_t over = full.waited_for(i, read.calls[call]); over != none) {
       waits.push_back({.call = call, .work = over});
     }

@@ -94,7 +94,8 @@ WhatIf ask(store::Database& database, Question question, const reading::Moment& 
   reading::Tables tables(database);
   result.zero = reading::zero_of_run(tables).value_or(0);
   store::Snapshot snapshot(database);
-  const Schedule schedule = read_schedule(snapshot, window.from, window.to, check);
+  Schedule schedule = read_schedule(snapshot, window.from, window.to, check);
+  schedule.steps = result.judged.starts;
   result.question = std::move(question);
   if (schedule.works.empty()) return result;
   reading::Names names(database, reading::NameStyle::compatible);
@@ -130,6 +131,10 @@ std::string what_if_text(const WhatIf& result) {
             time_words(time.before) + "\n  after   " + time_words(time.after) + "\n  saved   " +
             time_words(time.saved()) + ", " + report::format_percent(100 * share_of(time)) +
             " of the time before\n";
+    if (!time.steps.empty()) {
+      text += "  median of a step: " + time_words(time.median_before()) + ", then " +
+              time_words(time.median_after()) + '\n';
+    }
   }
   if (result.judged.of_steps()) text += "\n--from 0 simulates the whole run.\n";
   return text;
@@ -139,6 +144,9 @@ std::string what_if_json(const WhatIf& result) {
   using Json = nlohmann::ordered_json;
   const auto relative = [&](const std::optional<std::int64_t>& time) {
     return time ? Json(*time - result.zero) : Json();
+  };
+  const auto median = [](const DeviceOutcome& time, double share) {
+    return time.steps.empty() ? Json() : Json(time.median_after(share));
   };
   Json kernels = Json::array(), devices = Json::array();
   for (const FasterKernels& each : result.question.kernels) {
@@ -151,7 +159,9 @@ std::string what_if_json(const WhatIf& result) {
                        {"before_ns", device.time.before},
                        {"after_ns", device.time.after},
                        {"saved_ns", device.time.saved()},
-                       {"share", share_of(device.time)}});
+                       {"share", share_of(device.time)},
+                       {"median_step_before_ns", median(device.time, 0)},
+                       {"median_step_after_ns", median(device.time, 1)}});
   }
   const auto has = [&](std::uint32_t mend) { return (result.question.mends & mend) != 0; };
   const Json document{{"version", version},

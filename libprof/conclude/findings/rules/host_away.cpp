@@ -10,15 +10,22 @@ extern const Rule host_away{
     .order = 50,
     .needs = {gaps, device_times, calls},
     .when =
-        "Time in no call of CUDA, in gaps longer than 50 us, without what blocking_waits counts",
+        "Time in no call of CUDA, in gaps longer than 50 us, and of launching there, at most as "
+        "long, without what blocking_waits counts",
     .least_share = 0.01,
     .sql =
         R"(  SELECT device, 'no call' AS part, min(no_call, last - first) - min(no_call, saved) AS ns,
          1 AS count, first, last, what
   FROM gaps
+  WHERE length > 50000
+  UNION ALL
+  SELECT device, 'launch', min(launch, no_call) - min(launch, saved - min(no_call, saved)), 1,
+         first, last, what
+  FROM gaps
   WHERE length > 50000)",
     .bound =
-        "Of each gap, the part is saved in which the host did something else, and nothing else.",
+        "Of each gap, the part is saved in which the host did something else. As it did that "
+        "already before the gap began, it would be ahead with what it launches then.",
     .mends = simulate::away,
     .confidence = Confidence::medium,
     .reason =

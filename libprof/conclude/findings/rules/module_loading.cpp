@@ -8,13 +8,16 @@ extern const Rule module_loading{
     .id = "module_loading",
     .title = "The GPU waits while the host loads code",
     .order = 20,
-    .needs = {names_of_calls, calls},
+    .needs = {names_of_calls, calls, gaps},
     .when =
-        "Idle time between works in which the host was in a function that loads, links or "
-        "looks up code: cuLibraryLoadData, cuModuleLoadData, cuLinkComplete, "
-        "cuKernelGetFunction, cudaFuncGetAttributes and others of their kind",
+        "Idle time between works in which the host was in a function that loads, links, looks up "
+        "or unloads code: cuLibraryLoadData, cuModuleLoadData, cuLinkComplete, "
+        "cuKernelGetFunction, cudaFuncGetAttributes and others of their kind. Of a gap that "
+        "began in such a call also what the host did until the next launch, at most as long as it "
+        "had been in the call",
     .least_share = 0.01,
-    .sql = GPUPROF_IDLE_IN_CALLS(GPUPROF_LOADS_CODE),
+    .sql = GPUPROF_LATE_AFTER_CALLS(GPUPROF_LOADS_CODE) GPUPROF_IDLE_IN_CALLS(GPUPROF_LOADS_CODE)
+        GPUPROF_LATE_ROWS,
     .bound = only_idle_time,
     .mends = simulate::loading,
     .confidence = Confidence::high,

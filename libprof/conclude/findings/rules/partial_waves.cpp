@@ -18,6 +18,7 @@ extern const Rule partial_waves{
 )" GPUPROF_JOIN_LAUNCH_SHAPE R"(  WHERE o.waves BETWEEN 1 AND 4 AND o.tailShare > 0
   GROUP BY k.device, k.name)",
     .bound = "If all waves were full and took the same time, the work would need that much less.",
+    .mends = simulate::kernels,
     .confidence = Confidence::low,
     .reason = "Blocks do not take the same time, and those of the next kernel may fill the room.",
     .fix =

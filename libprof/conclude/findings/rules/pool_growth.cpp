@@ -11,10 +11,12 @@ extern const Rule pool_growth{
     .needs = {names_of_calls, calls},
     .when =
         "Idle time between works in which the host was in cudaMallocAsync, cudaFreeAsync, "
-        "cudaMemPoolTrimTo or a function of their kind",
+        "cudaMemPoolTrimTo or a function of their kind, and in synchronizations if a pool "
+        "is larger than its release threshold, since these then give memory back",
     .least_share = 0.01,
-    .sql = GPUPROF_IDLE_IN_CALLS(GPUPROF_USES_POOLS),
+    .sql = GPUPROF_IDLE_IN_CALLS("(" GPUPROF_USES_POOLS " OR " GPUPROF_TRIMS_POOLS ")"),
     .bound = only_idle_time,
+    .mends = simulate::pools,
     .confidence = Confidence::medium,
     .reason = "The calls are short where a pool has the memory, and then save little.",
     .fix =

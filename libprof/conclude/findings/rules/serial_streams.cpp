@@ -42,6 +42,7 @@ extern const Rule serial_streams{
     .bound =
         "If these kernels ran at the same time as others, their time would be hidden; the longest "
         "stream needs its time in any case.",
+    .mends = simulate::streams,
     .confidence = Confidence::low,
     .reason = "Whether kernels of different streams need each other's results is not recorded.",
     .fix =

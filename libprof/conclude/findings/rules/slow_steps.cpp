@@ -27,6 +27,7 @@ extern const Rule slow_steps{
   FROM more
   WHERE ns > 0 AND longer > 0)",
     .bound = "If these steps were like the others, that would not be there.",
+    .mends = simulate::slow_steps,
     .confidence = Confidence::medium,
     .reason = "Whether these steps have more to do is not recorded.",
     .fix =

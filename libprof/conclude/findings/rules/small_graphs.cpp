@@ -22,6 +22,7 @@ extern const Rule small_graphs{
          FROM graph_launches AS g
          WHERE g.device = a.device))",
     .bound = "If these graphs were parts of larger ones, only the launches of those would be left.",
+    .mends = simulate::short_gaps,
     .confidence = Confidence::medium,
     .reason =
         "Whether the host has something to do between them that cannot be in a graph is not "

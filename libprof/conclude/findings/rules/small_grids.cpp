@@ -26,6 +26,7 @@ extern const Rule small_grids{
     .bound =
         "If all multiprocessors shared the work, it would take the share of those that do it "
         "now.",
+    .mends = simulate::kernels,
     .confidence = Confidence::low,
     .reason = "How much of a kernel's time more blocks would share is not recorded.",
     .fix =

@@ -22,6 +22,7 @@ extern const Rule uneven_launches{
   HAVING sum(k.count) >= 20 AND min(k.blocks) = max(k.blocks) AND min(k.threads) = max(k.threads)
      AND min(k.shared_memory) = max(k.shared_memory) AND sum(k.ns) > sum(k.count) * max(t.median))",
     .bound = "If all launches took as long as the median, they would need that much less.",
+    .mends = simulate::kernels,
     .confidence = Confidence::low,
     .reason = "Whether the launches have the same work to do is not recorded.",
     .fix =

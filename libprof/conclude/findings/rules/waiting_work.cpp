@@ -19,6 +19,7 @@ extern const Rule waiting_work{
   FROM gaps
   WHERE length > 10000 AND queued > 0)",
     .bound = "If the work waited for nothing, it would begin some 10 us after its launch.",
+    .mends = simulate::queued,
     .confidence = Confidence::medium,
     .reason = "What the work waits for is recorded only if it is an event.",
     .fix =
