@@ -47,7 +47,7 @@ def captured(work):
 @fault
 def small_kernels(mended):
     """A layer of hundreds of small operations, which a graph launches at once."""
-    x = torch.randn(1024, 1024, device="cuda")
+    x = torch.randn(1 << 21, device="cuda")
 
     def work():
         y = x
@@ -60,7 +60,7 @@ def small_kernels(mended):
 @fault
 def parameters_one_by_one(mended):
     """An optimizer that updates each parameter by itself, or the same as one graph."""
-    parameters = [torch.randn(1 << 18, device="cuda", requires_grad=True) for _ in range(100)]
+    parameters = [torch.randn(1 << 20, device="cuda", requires_grad=True) for _ in range(100)]
     for each in parameters:
         each.grad = torch.randn_like(each)
     optimizer = torch.optim.Adam(parameters, foreach=False, fused=False, capturable=True)
@@ -460,16 +460,16 @@ def a_function_of_the_host(mended):
 @fault
 def graphs_of_two_kernels(mended):
     """Each graph has two kernels, or one graph has all."""
-    x = torch.randn(512, 512, device="cuda")
+    x = torch.randn(1 << 20, device="cuda")
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         y = x
-        for _ in range(100 if mended else 1):
+        for _ in range(400 if mended else 1):
             y = (y + 1.0) * 0.5
 
     def step():
-        for _ in range(1 if mended else 100):
+        for _ in range(1 if mended else 400):
             graph.replay()
 
     return step

@@ -30,7 +30,8 @@ struct Finding {
   std::int64_t at_most = 0;  // ns; the draws add up to it
   // What the simulated schedule saves, at most that; nullopt: mending it is not simulated.
   std::optional<std::int64_t> simulated = {};
-  // The median of the steps then; nullopt: it is not known, or no step is simulated.
+  // The median of the steps in that schedule, which other findings may share; nullopt: it is not
+  // known, or no step is simulated.
   std::optional<std::int64_t> simulated_step = {};
   // What it saves of the time of kernels, ns by StringTable id, if the rule's mends say so.
   std::map<std::int64_t, std::int64_t> kernels = {};

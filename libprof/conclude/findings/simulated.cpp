@@ -5,6 +5,7 @@
 #include <map>
 #include <system_error>
 
+#include "libprof/base/saturating.hpp"
 #include "libprof/conclude/simulate/replay.hpp"
 #include "libprof/conclude/simulate/schedule.hpp"
 
@@ -23,10 +24,11 @@ Kernels times_of_kernels(const Schedule& schedule, std::int64_t device) {
   std::vector<std::int64_t> times(schedule.names.size());
   for (const simulate::Work& work : schedule.works) {
     if (work.follows || schedule.devices[work.device].id != device) continue;
-    times[work.name] += std::min(work.end, schedule.to.value_or(work.end)) - work.begin;
+    const std::int64_t end = std::min(work.end, schedule.to.value_or(work.end));
+    times[work.name] = saturating_add(times[work.name], end - work.begin);
   }
   Kernels kernels;
-  for (std::size_t i = 1; i < times.size(); ++i) kernels[schedule.names[i]] += times[i];
+  for (std::size_t i = 1; i < times.size(); ++i) kernels[schedule.names[i]] = times[i];
   return kernels;
 }
 
@@ -56,12 +58,8 @@ simulate::DeviceOutcome outcome_of(const Outcomes& outcomes, std::int64_t device
 }
 
 void simulate_with(const simulate::DeviceOutcome& outcome, Finding& finding) {
-  const std::int64_t saved = outcome.saved();
-  finding.simulated = std::clamp<std::int64_t>(saved, 0, finding.at_most);
-  if (outcome.steps.empty()) return;
-  const bool too_much = saved > finding.at_most;
-  finding.simulated_step = outcome.median_after(
-      too_much ? static_cast<double>(finding.at_most) / static_cast<double>(saved) : 1);
+  finding.simulated = std::clamp<std::int64_t>(outcome.saved(), 0, finding.at_most);
+  if (!outcome.steps.empty()) finding.simulated_step = outcome.median_after();
 }
 
 void put_together(const Schedule& schedule, Findings& findings) {
@@ -77,7 +75,9 @@ void put_together(const Schedule& schedule, Findings& findings) {
       if (!finding.simulated) continue;
       ++together.of_them_simulated;
       mends |= finding.rule->mends;
-      for (const auto& [name, ns] : finding.kernels) kernels[name] += ns;
+      for (const auto& [name, ns] : finding.kernels) {
+        kernels[name] = saturating_add(kernels[name], ns);
+      }
       if (finding.rule->mends == simulate::slow_steps) slow_steps = *finding.simulated;
     }
     if (mends == simulate::nothing || together.findings == 1) continue;

@@ -73,6 +73,18 @@ void Cuts::cut_launches(const Schedule& schedule) {
   }
 }
 
+// Most come in order, and next to each other.
+void Cuts::cut(std::uint32_t process, std::int64_t begin, std::int64_t end) {
+  if (begin >= end) return;
+  any_ = true;
+  std::vector<Cut>& cuts = by_process_[process].cuts;
+  if (!cuts.empty() && cuts.back().begin <= begin && begin <= cuts.back().end) {
+    cuts.back().end = std::max(cuts.back().end, end);
+  } else {
+    cuts.push_back({.begin = begin, .end = end});
+  }
+}
+
 void Cuts::put_in_order(std::vector<Cut>& cuts) {
   std::ranges::sort(cuts, {}, &Cut::begin);
   std::size_t kept = 0;

@@ -36,11 +36,7 @@ class Cuts {
   void cut_calls(const Schedule& schedule, const Change& change);
   // From one launch of a stream to the next, unless the host waited between them.
   void cut_launches(const Schedule& schedule);
-  void cut(std::uint32_t process, std::int64_t begin, std::int64_t end) {
-    if (begin >= end) return;
-    by_process_[process].cuts.push_back({.begin = begin, .end = end});
-    any_ = true;
-  }
+  void cut(std::uint32_t process, std::int64_t begin, std::int64_t end);
   static std::int64_t cut_before(OfProcess& process, std::int64_t time);
   static void put_in_order(std::vector<Cut>& cuts);
 

@@ -57,7 +57,8 @@ class Latencies {
           return *found;
         };
         const std::int64_t lower = at(all.size() / 4), upper = at(3 * all.size() / 4);
-        usual_[kind][i] = {.lower = lower, .longest = upper + (upper - lower) * 3 / 2};
+        const std::int64_t more = saturating_multiply(saturating_subtract(upper, lower) / 2, 3);
+        usual_[kind][i] = {.lower = lower, .longest = saturating_add(upper, more)};
       }
     }
   }

@@ -277,18 +277,20 @@ class Replay {
 
 }  // namespace
 
-std::int64_t DeviceOutcome::median_before() const { return median_after(0); }
+namespace {
 
-std::int64_t DeviceOutcome::median_after(double share) const {
+std::int64_t median_of(const std::vector<Moved>& steps, std::int64_t Moved::*time) {
   std::vector<std::int64_t> times;
-  for (const Moved& step : steps) {
-    const double saved = share * static_cast<double>(step.before - step.after);
-    times.push_back(step.before - std::llround(saved));
-  }
+  for (const Moved& step : steps) times.push_back(step.*time);
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::ranges::nth_element(times, middle);
   return *middle;
 }
+
+}  // namespace
+
+std::int64_t DeviceOutcome::median_before() const { return median_of(steps, &Moved::before); }
+std::int64_t DeviceOutcome::median_after() const { return median_of(steps, &Moved::after); }
 
 std::vector<DeviceOutcome> replay(const Schedule& schedule, const Change& change) {
   return Replay(schedule, change).run();

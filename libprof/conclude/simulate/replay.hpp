@@ -23,10 +23,9 @@ struct DeviceOutcome {
   std::vector<Moved> steps = {};
 
   std::int64_t saved() const { return before - after; }
-  // Of a step; they must be known. The longest of them say little, and a busy host makes some long.
+  // Of a step; they must be known. A busy host makes some of them long, which says little.
   std::int64_t median_before() const;
-  // With this share of what each saves.
-  std::int64_t median_after(double share = 1) const;
+  std::int64_t median_after() const;
 };
 
 // Of all devices with such a time, by id. Without a change, the times are exactly those recorded.

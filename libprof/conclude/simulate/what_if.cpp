@@ -145,8 +145,9 @@ std::string what_if_json(const WhatIf& result) {
   const auto relative = [&](const std::optional<std::int64_t>& time) {
     return time ? Json(*time - result.zero) : Json();
   };
-  const auto median = [](const DeviceOutcome& time, double share) {
-    return time.steps.empty() ? Json() : Json(time.median_after(share));
+  const auto of_steps = [](const DeviceOutcome& time,
+                           std::int64_t (DeviceOutcome::*median)() const) {
+    return time.steps.empty() ? Json() : Json((time.*median)());
   };
   Json kernels = Json::array(), devices = Json::array();
   for (const FasterKernels& each : result.question.kernels) {
@@ -154,14 +155,15 @@ std::string what_if_json(const WhatIf& result) {
         {{"regex", each.expression}, {"times_as_fast", each.times}, {"launches", each.launches}});
   }
   for (const WhatIf::Device& device : result.devices) {
-    devices.push_back({{"device_id", device.time.id},
-                       {"name", device.name},
-                       {"before_ns", device.time.before},
-                       {"after_ns", device.time.after},
-                       {"saved_ns", device.time.saved()},
-                       {"share", share_of(device.time)},
-                       {"median_step_before_ns", median(device.time, 0)},
-                       {"median_step_after_ns", median(device.time, 1)}});
+    devices.push_back(
+        {{"device_id", device.time.id},
+         {"name", device.name},
+         {"before_ns", device.time.before},
+         {"after_ns", device.time.after},
+         {"saved_ns", device.time.saved()},
+         {"share", share_of(device.time)},
+         {"median_step_before_ns", of_steps(device.time, &DeviceOutcome::median_before)},
+         {"median_step_after_ns", of_steps(device.time, &DeviceOutcome::median_after)}});
   }
   const auto has = [&](std::uint32_t mend) { return (result.question.mends & mend) != 0; };
   const Json document{{"version", version},
