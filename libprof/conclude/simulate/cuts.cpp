@@ -27,24 +27,49 @@ std::int64_t cut_of(const Work& work, const HostInGap& host, std::int64_t length
 Cuts::Cuts(const Schedule& schedule, const Change& change) {
   if (!change.has(gaps | short_gaps | away | allocating | loading | pools)) return;
   by_process_.resize(schedule.processes);
-  for (const Gap& gap : schedule.gaps) {
-    const Work& work = schedule.works[gap.work];
-    const std::int64_t until_ready = work.ready - gap.begin;
-    if (work.ready == 0 || until_ready <= 0) continue;
-    const HostInGap host = gap.host == none ? HostInGap() : schedule.hosts[gap.host];
-    const std::int64_t length = work.begin - gap.begin;
-    const std::uint32_t process = schedule.streams[work.stream].process;
-    cut(process, work.ready - cut_of(work, host, length, until_ready, change), work.ready);
-    if (change.has(away) && length > longest_short_gap && host.no_call > 0) {
-      cut(process, gap.begin - host.away_before, gap.begin);
+  std::uint32_t launched = 0;
+  std::vector<const Work*> latest(schedule.streams.size());
+  const auto cut_launches = [&](std::uint32_t last) {
+    for (; change.has(short_gaps) && launched <= last; ++launched) {
+      const Work& work = schedule.works[launched];
+      cut_launch(schedule, work, latest[work.stream]);
     }
+  };
+  for (const Gap& gap : schedule.gaps) {
+    cut_launches(gap.work);
+    cut_gap(schedule, gap, change);
+  }
+  if (!schedule.works.empty()) {
+    cut_launches(static_cast<std::uint32_t>(schedule.works.size() - 1));
   }
   if (change.has(allocating | loading)) cut_calls(schedule, change);
-  if (change.has(short_gaps)) cut_launches(schedule);
   for (OfProcess& process : by_process_) put_in_order(process.cuts);
 }
 
+void Cuts::cut_gap(const Schedule& schedule, const Gap& gap, const Change& change) {
+  const Work& work = schedule.works[gap.work];
+  const std::int64_t until_ready = work.ready - gap.begin;
+  if (work.ready == 0 || until_ready <= 0) return;
+  const HostInGap host = gap.host == none ? HostInGap() : schedule.hosts[gap.host];
+  const std::int64_t length = work.begin - gap.begin;
+  const std::uint32_t process = schedule.streams[work.stream].process;
+  if (change.has(away) && length > longest_short_gap && host.no_call > 0) {
+    cut(process, gap.begin - host.away_before, gap.begin);
+  }
+  cut(process, work.ready - cut_of(work, host, length, until_ready, change), work.ready);
+}
+
+void Cuts::cut_launch(const Schedule& schedule, const Work& work, const Work*& latest) {
+  if (work.ready == 0) return;
+  const Work* const before = std::exchange(latest, &work);
+  if (!before || before->anchor != work.anchor) return;
+  if (work.ready - before->ready > longest_short_gap) return;
+  cut(schedule.streams[work.stream].process, before->ready, work.ready);
+}
+
 void Cuts::cut_calls(const Schedule& schedule, const Change& change) {
+  const auto is_cut = [&](const CostlyCall& call) { return change.has(call.mended_by); };
+  if (std::ranges::none_of(schedule.costly_calls, is_cut)) return;
   using Idle = std::pair<std::int64_t, std::int64_t>;
   std::vector<std::vector<Idle>> idle(schedule.processes);
   for (const Gap& gap : schedule.gaps) {
@@ -53,23 +78,12 @@ void Cuts::cut_calls(const Schedule& schedule, const Change& change) {
   }
   for (auto& each : idle) std::ranges::sort(each);
   for (const CostlyCall& call : schedule.costly_calls) {
-    if (!change.has(call.mended_by)) continue;
+    if (!is_cut(call)) continue;
     const auto& gaps = idle[call.process];
     const auto next = std::ranges::upper_bound(gaps, call.begin, {}, &Idle::first);
     if (next != gaps.begin() && (next - 1)->second > call.begin) continue;  // it began in a gap
     const std::int64_t end = next == gaps.end() ? call.end : std::min(call.end, next->first);
     cut(call.process, call.begin, end);
-  }
-}
-
-void Cuts::cut_launches(const Schedule& schedule) {
-  std::vector<const Work*> latest(schedule.streams.size());
-  for (const Work& work : schedule.works) {
-    if (work.ready == 0) continue;
-    const Work* const before = std::exchange(latest[work.stream], &work);
-    if (!before || before->anchor != work.anchor) continue;
-    if (work.ready - before->ready > longest_short_gap) continue;
-    cut(schedule.streams[work.stream].process, before->ready, work.ready);
   }
 }
 

@@ -34,8 +34,9 @@ class Cuts {
   };
   // What calls that allocate or load code took while the GPU worked.
   void cut_calls(const Schedule& schedule, const Change& change);
-  // From one launch of a stream to the next, unless the host waited between them.
-  void cut_launches(const Schedule& schedule);
+  void cut_gap(const Schedule& schedule, const Gap& gap, const Change& change);
+  // From one launch of a stream, the latest, to the next, unless the host waited between them.
+  void cut_launch(const Schedule& schedule, const Work& work, const Work*& latest);
   void cut(std::uint32_t process, std::int64_t begin, std::int64_t end);
   static std::int64_t cut_before(OfProcess& process, std::int64_t time);
   static void put_in_order(std::vector<Cut>& cuts);

@@ -66,8 +66,8 @@ class Latencies {
   std::int64_t ready(const Work& work, bool waited_for, std::int64_t launched) const {
     const Usual& usual = usual_[work.kind][waited_for];
     const std::int64_t least = saturating_add(launched, usual.lower);
-    const std::int64_t most = saturating_add(launched, usual.longest);
-    return work.begin > least && work.begin <= most ? work.begin : least;
+    const std::int64_t longest = saturating_add(launched, usual.longest);
+    return work.begin > least && work.begin <= longest ? work.begin : least;
   }
 
  private:

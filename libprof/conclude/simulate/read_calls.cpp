@@ -13,6 +13,8 @@ namespace gpuprof::simulate {
 namespace {
 
 constexpr std::size_t most_costly_calls = 1'000'000;
+// Looking a function up, which some do for each launch, takes less, ns.
+constexpr std::int64_t least_of_costly_calls = 2'000;
 
 // Calls of the file as they come.
 class Calls {
@@ -78,6 +80,7 @@ class Calls {
     if (process == none) return;
     call.process = process;
     hosts_.add(call);
+    if (call.end - call.begin < least_of_costly_calls) return;
     const std::uint32_t mended_by = hosts_.mended_by(call);
     if (mended_by != nothing && read_.schedule.costly_calls.size() < most_costly_calls) {
       read_.schedule.costly_calls.push_back({call.begin, call.end, process, mended_by});

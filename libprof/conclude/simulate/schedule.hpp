@@ -69,7 +69,7 @@ struct HostInGap {
   std::int64_t away_before = 0;  // how long it had been in no call when the gap began
 };
 
-// A call that allocates or frees memory, or loads code.
+// A call that allocates or frees memory, or loads code, and took longer than to look a function up.
 struct CostlyCall {
   std::int64_t begin = 0, end = 0;
   std::uint32_t process = 0;  // as of streams
