@@ -36,7 +36,7 @@ find_package(Threads REQUIRED)
 # Sanitizer builds keep assert() and use the shared runtime libraries; all others carry libstdc++
 # and libgcc inside, so that a program needs nothing but glibc.
 if(GPUPROF_SANITIZE)
-  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-Os -g1")
   add_compile_options(-fno-omit-frame-pointer)
   add_compile_definitions(GPUPROF_SANITIZED)
   # Clang compiles these builds in two thirds of the time that GCC takes.
@@ -75,7 +75,7 @@ else()
   # Lines, for backtraces; all of -g takes a quarter of the time of compiling. What is shipped has none.
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
   if(GPUPROF_PORTABLE)
-    set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -DNDEBUG")
+    set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g0 -DNDEBUG")  # zig's default is -g
   endif()
   set(GPUPROF_STATIC_RUNTIME -static-libstdc++ -static-libgcc)
   add_link_options(-Wl,--gc-sections)  # of the static libraries; a fifteenth of each program

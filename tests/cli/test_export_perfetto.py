@@ -71,7 +71,7 @@ class Perfetto(unittest.TestCase):
             capture = SOURCE / f"tests/captures/{name}.gpcap"
             if not capture.exists():
                 archive = SOURCE / f"tests/captures/{name}.tar.xz"
-                shutil.unpack_archive(archive, cls.folder, filter="data")
+                shutil.unpack_archive(archive, cls.folder)
                 capture = cls.folder / f"{name}.gpcap"
             profile, file = cls.folder / f"{name}.sqlite", cls.folder / f"{name}.pftrace"
             for words in (["replay", capture, "-q", "-o", profile], ["export", profile, "-q", "-o", file]):  # fmt: skip

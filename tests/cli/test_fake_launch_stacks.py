@@ -380,8 +380,9 @@ class NativeStacks(FakeTest):
         self.assertLess(database.one("SELECT count(DISTINCT stack) FROM CALL_STACK"), 15)
         self.assertEqual(database.one("SELECT count(*) FROM call_stacks WHERE module LIKE '%libgpuprof%'"
                                       " OR module LIKE '%libcupti%'"), 0)  # fmt: skip
+        # How many functions of the stand-in are below it depends on the compiler.
         self.assertIn("fake_launch", {row[0] for row in database.rows(
-            "SELECT function FROM call_stacks WHERE position <= 1")})  # fmt: skip
+            "SELECT function FROM call_stacks WHERE module LIKE '%libcuda%'")})  # fmt: skip
 
     def test_threads_and_a_program_that_is_killed(self):
         self.profile("threads", "4", "500", options=["--native-stacks"], check=0)
