@@ -54,12 +54,7 @@ class ThreadSlots {
     void written(std::size_t size) {
       used += static_cast<std::uint32_t>(size);
       header->used.store(used, std::memory_order_release);
-      // Each line of the cache is written once, so without this each would be waited for.
-      __builtin_prefetch(end() + ahead, 1);
     }
-
-   private:
-    static constexpr std::size_t ahead = 320;
   };
 
   explicit ThreadSlots(Arena& arena) : arena_(arena), costs_(arena) {}

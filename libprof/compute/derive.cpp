@@ -341,8 +341,8 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
   std::optional<store::NewTrees> trees;
   {
     store::Snapshot snapshot(database);
-    // Of a small file SQLite writes the little there is in less time than it takes to parse the schema
-    // again, as it does after trees were added.
+    // Of a small file SQLite writes the little there is in less time than it takes to parse the
+    // schema again, as it does after trees were added.
     if (snapshot.in_file() && !store::is_small(database)) trees.emplace(snapshot);
     if (trees && !trees->possible()) trees.reset();
     NewIndexes indexes(snapshot, options.indexes, trees ? &*trees : nullptr);

@@ -36,8 +36,8 @@ struct ComputeOptions {
 // contents of the tables with the results. NVTX_RANGE must have been computed. Called by one
 // thread; memory does not grow with the records, except for some 150 bytes per NVTX range.
 //
-// If the file is not small and holds its entire state (no log, no transaction), large tables and indexes
-// are built page by page (store::NewTrees), otherwise by SQLite.
+// If the file is not small and holds its entire state (no log, no transaction), large tables and
+// indexes are built page by page (store::NewTrees), otherwise by SQLite.
 //
 // Returns what could not be computed because there was no room for temporary data; empty: nothing.
 std::string compute(store::Database& database, const ComputeOptions& options);
