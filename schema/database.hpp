@@ -51,14 +51,14 @@ inline std::string sql_name(std::string_view name) {
 // gpuprof's files; nvprof's lack that column. `quoted`: quotes names for SQL.
 inline std::string create_table_sql(const Table& table, bool with_process = true,
                                     std::string (*quoted)(std::string_view) = sql_name) {
-  std::string columns, nulls;
+  std::string columns, zeros;
   for_each_column(table, with_process, [&](const Column& column) {
     if (!columns.empty()) columns += ",";
     if (table.is_view) {
       // DuckDB treats these as keywords in such a list.
       const bool keyword = column.name == "end" || column.name == "offset";
       columns += keyword ? "\"" + std::string(column.name) + "\"" : quoted(column.name);
-      nulls += nulls.empty() ? "NULL" : ",NULL";
+      zeros += zeros.empty() ? "0" : ",0";
       return;
     }
     columns += quoted(column.name);
@@ -67,7 +67,7 @@ inline std::string create_table_sql(const Table& table, bool with_process = true
   });
   const std::string name = quoted(table.name);
   if (table.is_view) {
-    return "CREATE VIEW IF NOT EXISTS " + name + "(" + columns + ") AS SELECT " + nulls +
+    return "CREATE VIEW IF NOT EXISTS " + name + "(" + columns + ") AS SELECT " + zeros +
            " WHERE 0";
   }
   if (table.key.find(',') != std::string_view::npos) {
