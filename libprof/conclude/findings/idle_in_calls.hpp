@@ -16,22 +16,26 @@
   "    AND " functions
 
 // And of gaps that began in such a call what the host did until the next launch, at most as long as
-// it had been in the call. `functions` as above; a common table expression, and its rows.
-#define GPUPROF_LATE_AFTER_CALLS(functions)                                               \
-  "  WITH called AS (\n"                                                                  \
-  "    SELECT correlationId, start, 'runtime' AS domain, cbid\n"                          \
-  "    FROM CUPTI_ACTIVITY_KIND_RUNTIME\n"                                                \
-  "    UNION ALL\n"                                                                       \
-  "    SELECT correlationId, start, 'driver', cbid FROM CUPTI_ACTIVITY_KIND_DRIVER),\n"   \
-  "  late AS (\n"                                                                         \
-  "    SELECT g.device, g.no_call, g.launch, max(g.first - c.start) AS ahead, g.first,\n" \
-  "           g.last, g.what\n"                                                           \
-  "    FROM GPU_GAP AS p\n"                                                               \
-  "    JOIN gaps AS g ON g.device = p.deviceId AND g.first = p.start\n"                   \
-  "    JOIN called AS c ON c.correlationId = p.hostCall AND c.start < p.start\n"          \
-  "    JOIN API_NAME AS n ON n.domain = c.domain AND n.cbid = c.cbid\n"                   \
-  "    WHERE p.hostCall <> 0 AND " functions                                              \
-  "\n"                                                                                    \
+// it had been in the call. `functions` as above; a common table expression, and its rows. The calls
+// of the few gaps are looked up by the index of each table.
+#define GPUPROF_CALLS_BEFORE_GAPS(table, domain_name, functions)          \
+  "    SELECT p.deviceId AS device, p.start AS first, c.start AS begun\n" \
+  "    FROM GPU_GAP AS p\n"                                               \
+  "    CROSS JOIN " table                                                 \
+  " AS c ON c.correlationId = p.hostCall\n"                               \
+  "    JOIN API_NAME AS n ON n.domain = '" domain_name                    \
+  "' AND n.cbid = c.cbid\n"                                               \
+  "    WHERE p.hostCall <> 0 AND c.start < p.start AND " functions "\n"
+#define GPUPROF_LATE_AFTER_CALLS(functions) \
+  "  WITH called AS (\n" GPUPROF_CALLS_BEFORE_GAPS(                                        \
+      "CUPTI_ACTIVITY_KIND_RUNTIME", "runtime",                                            \
+      functions) "    UNION ALL\n" GPUPROF_CALLS_BEFORE_GAPS("CUPTI_ACTIVITY_KIND_DRIVER", \
+                                                             "driver", functions) "),\n"   \
+  "  late AS (\n"                                                                          \
+  "    SELECT g.device, g.no_call, g.launch, max(g.first - c.begun) AS ahead, g.first,\n"  \
+  "           g.last, g.what\n"                                                            \
+  "    FROM called AS c\n"                                                                 \
+  "    JOIN gaps AS g ON g.device = c.device AND g.first = c.first\n"                      \
   "    GROUP BY g.device, g.first)\n"
 #define GPUPROF_LATE_ROWS                                                                  \
   "\n"                                                                                     \
