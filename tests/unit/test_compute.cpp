@@ -561,6 +561,8 @@ TEST_CASE("derive: the same out of the file's pages as through SQLite, in whatev
   TemporaryFolder folder;
   Database in_file(folder / "file.sqlite", Database::Mode::create);
   store::make_empty_profile(in_file, false);
+  in_file.execute("INSERT INTO RUN VALUES('filler', zeroblob(5000000))");
+  REQUIRE_FALSE(store::is_small(in_file));  // else SQLite does it here, too
   in_file.execute(
       "INSERT INTO StringTable(_id_, value) VALUES(1, 'outer'), (2, 'inner'), (3, 'add'), "
       "(4, 'copy thread');" +
