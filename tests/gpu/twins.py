@@ -69,13 +69,13 @@ def step_times(faulty, twin, rule):
     """Of a step: recorded, simulated with the finding mended, and of the twin, ns. Medians, since a busy host
     holds single steps up; means if the finding is about single steps. The second is None if the rule found
     nothing, or is not simulated."""
-    its = next((each for each in faulty["findings"] if each["rule"] == rule), None)
-    if its is None or its["simulated_ns"] is None:
+    finding = next((each for each in faulty["findings"] if each["rule"] == rule), None)
+    if finding is None or finding["simulated_ns"] is None:
         return faulty["median_step_ns"], None, twin["median_step_ns"]
-    if its["simulated_step_ns"] is None:
+    if finding["simulated_step_ns"] is None:
         before = mean_step(faulty)
-        return before, before - its["simulated_ns"] / faulty["steps"], mean_step(twin)
-    return faulty["median_step_ns"], its["simulated_step_ns"], twin["median_step_ns"]
+        return before, before - finding["simulated_ns"] / faulty["steps"], mean_step(twin)
+    return faulty["median_step_ns"], finding["simulated_step_ns"], twin["median_step_ns"]
 
 
 @alone

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "libprof/base/percentiles.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/compute/account.hpp"
@@ -243,9 +244,7 @@ std::optional<std::int64_t> median_of_steps(const reading::JudgedWindow& judged)
     const std::int64_t next = i + 1 < times.size() ? times[i + 1] : *judged.window.to;
     times[i] = saturating_subtract(next, times[i]);
   }
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::ranges::nth_element(times, middle);
-  return *middle;
+  return at_place(times, times.size() / 2);
 }
 
 // Those that save most come first.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "libprof/base/percentiles.hpp"
 #include "libprof/base/saturating.hpp"
 
 namespace gpuprof::findings {
@@ -15,9 +16,7 @@ using Span = std::pair<std::int64_t, std::int64_t>;
 std::int64_t length(const Span& span) { return saturating_subtract(span.second, span.first); }
 
 std::int64_t median(std::vector<std::int64_t> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+  return at_place(values, values.size() / 2);
 }
 
 // In the order of time.

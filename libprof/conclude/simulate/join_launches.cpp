@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "libprof/base/percentiles.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/compute/host_calls.hpp"
 #include "libprof/conclude/simulate/change.hpp"
@@ -51,12 +52,8 @@ class Latencies {
       for (std::size_t i = 0; i < 2; ++i) {
         auto& all = samples_[kind][i];
         if (all.empty()) continue;
-        const auto at = [&](std::size_t place) {
-          const auto found = all.begin() + static_cast<std::ptrdiff_t>(place);
-          std::ranges::nth_element(all, found);
-          return *found;
-        };
-        const std::int64_t lower = at(all.size() / 4), upper = at(3 * all.size() / 4);
+        const std::int64_t lower = at_place(all, all.size() / 4);
+        const std::int64_t upper = at_place(all, 3 * all.size() / 4);
         const std::int64_t more = saturating_multiply(saturating_subtract(upper, lower) / 2, 3);
         usual_[kind][i] = {.lower = lower, .longest = saturating_add(upper, more)};
       }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "libprof/base/large_vector.hpp"
+#include "libprof/base/percentiles.hpp"
 #include "libprof/compute/host_calls.hpp"
 #include "libprof/conclude/simulate/cuts.hpp"
 #include "schema/traits.hpp"
@@ -275,16 +276,10 @@ class Replay {
   std::size_t step_ = 0;                 // of the latest work
 };
 
-}  // namespace
-
-namespace {
-
 std::int64_t median_of(const std::vector<Moved>& steps, std::int64_t Moved::*time) {
   std::vector<std::int64_t> times;
   for (const Moved& step : steps) times.push_back(step.*time);
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::ranges::nth_element(times, middle);
-  return *middle;
+  return at_place(times, times.size() / 2);
 }
 
 }  // namespace

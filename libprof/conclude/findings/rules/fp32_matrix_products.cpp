@@ -12,8 +12,9 @@ extern const Rule fp32_matrix_products{
     .when =
         "Kernels of libraries on GPUs of compute capability 8.0 and later, whose name says that "
         "they multiply FP32 without tensor cores: simt_sgemm, _sgemm_, gemm_f32f32_f32f32, ffma; "
-        "seven eighths of their time, with compute capability 9 428 of 495, with 8.6 to 8.9 and 12 "
-        "half",
+        "seven eighths of their time; 428 of 495 parts with compute capability 9.0, and half with "
+        "8.6 "
+        "to 8.9 and 12",
     .least_share = 0.05,
     .sql = R"(  WITH names AS (
     SELECT _id_ AS id
