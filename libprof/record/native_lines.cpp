@@ -28,7 +28,7 @@ constexpr std::size_t most_addresses = 200;        // of one run: its output is 
 constexpr std::size_t most_native_frames = std::size_t{1} << 16;
 
 struct NativeFrame {
-  std::int64_t process = 0, frame = 0;
+  std::int64_t row = 0, process = 0, frame = 0;
   std::uint64_t address = 0;
   std::string function;
 };
@@ -37,11 +37,11 @@ using FramesOfModules = std::map<std::string, std::vector<NativeFrame>>;
 FramesOfModules read_native_frames(store::Database& database) {
   FramesOfModules modules;
   auto row = database.prepare(
-      "SELECT module, processId, frame, offset, function FROM main.STACK_FRAME "
+      "SELECT module, processId, frame, offset, function, rowid FROM main.STACK_FRAME "
       "WHERE offset IS NOT NULL AND module IS NOT NULL LIMIT ?1");
   row.bind(1, static_cast<std::int64_t>(most_native_frames));
   while (row.step()) {
-    modules[std::string(row.text(0))].push_back({row.integer(1), row.integer(2),
+    modules[std::string(row.text(0))].push_back({row.integer(5), row.integer(1), row.integer(2),
                                                  static_cast<std::uint64_t>(row.integer(3)),
                                                  std::string(row.text(4))});
   }
@@ -134,9 +134,7 @@ std::string name_native_frames(store::Database& database, const std::function<bo
   std::size_t without_program = 0;
   database.execute("BEGIN");
   store::add_native_lines(database);
-  auto name = database.prepare(
-      "UPDATE STACK_FRAME SET function = ?1 WHERE processId = ?2 AND frame = ?3 AND offset = ?4 "
-      "AND function IS NULL");
+  auto name = database.prepare("UPDATE STACK_FRAME SET function = ?1 WHERE rowid = ?2");
   auto insert = database.prepare("INSERT OR REPLACE INTO NATIVE_LINE VALUES(?1, ?2, ?3, ?4, ?5)");
   for (auto& [path, frames] : modules) {
     if (stop && stop()) break;
@@ -149,8 +147,7 @@ std::string name_native_frames(store::Database& database, const std::function<bo
       NativeFrame& frame = frames[i];
       if (!frame.function.empty() || functions[i].empty()) continue;
       frame.function = functions[i];
-      name.bind(1, frame.function).bind(2, frame.process).bind(3, frame.frame);
-      name.bind(4, static_cast<std::int64_t>(frame.address)).run();
+      name.bind(1, frame.function).bind(2, frame.row).run();
     }
     if (is_of_cuda(path) || !has_debug_lines(elf)) continue;
     if (program.empty()) {
