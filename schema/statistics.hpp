@@ -178,6 +178,8 @@ inline constexpr std::array statistics{
     StatisticInfo{"call_stacks_lost", Severity::data_loss,
                   "Calls whose stacks were thrown away because the program called faster than they "
                   "were sent."},
+    StatisticInfo{"cpu_samples_lost", Severity::data_loss,
+                  "CPU samples for which there was no room: more threads ran than were read."},
     StatisticInfo{"cost_ns", Severity::info,
                   "Time of the program's threads that gpuprof took, in ns. kind = for what."},
     StatisticInfo{

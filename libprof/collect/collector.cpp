@@ -568,6 +568,9 @@ void Collector::send_statistics(bool last) {
     if (const std::uint64_t lost = stacks_ ? stacks_->lost() : 0) {
       all.push_back({"", "call_stacks_lost", lost});
     }
+    if (const std::uint64_t lost = cpu_ ? cpu_->lost() : 0) {
+      all.push_back({"", "cpu_samples_lost", lost});
+    }
     if (const std::uint64_t lost = buffers_.nccl().lost()) {
       all.push_back({std::string(schema::NcclOperation::table.name), "records_discarded", lost});
     }

@@ -3,9 +3,9 @@
 // One per process. start() does everything once, whichever entry point comes first; after that
 // CUPTI calls back. A process that traces itself calls begin() and end() instead, any number of
 // times: in between, the collector rests, still subscribed to CUPTI, and only keeps track of
-// contexts. No exceptions and no signal handlers of ours, nothing on the target's descriptors 0 to
-// 2: all messages go to the launcher. On the first unexpected CUPTI error during startup,
-// collecting ends, the launcher is informed, and the target goes on.
+// contexts. No exceptions, no signal handlers of ours but that of --cpu-profiling, nothing on the
+// target's descriptors 0 to 2: all messages go to the launcher. On the first unexpected CUPTI error
+// during startup, collecting ends, the launcher is informed, and the target goes on.
 //
 // The work is done by the parts, each with its own locks: Stream talks to the launcher, Tracing
 // selects what CUPTI collects, Buffers handles the records, RangeProfiler measures,
@@ -32,6 +32,7 @@
 #include "libprof/collect/cost_limit.hpp"
 #include "libprof/collect/driver.hpp"
 #include "libprof/collect/extra/context_collectors.hpp"
+#include "libprof/collect/extra/cpu_sampler.hpp"
 #include "libprof/collect/extra/launch_stacks.hpp"
 #include "libprof/collect/extra/memory_tracker.hpp"
 #include "libprof/collect/extra/sass_configuration.hpp"
@@ -138,6 +139,7 @@ class Collector {
   void prepare_context_collectors();
   void prepare_memory_tracking();
   void prepare_stacks();
+  void prepare_cpu_samples();
   void prepare_nvtx();
   void send_definitions();
   void receive_external_correlation();
@@ -231,6 +233,8 @@ class Collector {
   MemoryTracker* memory_ = nullptr;              // null: not wanted in this trace
   std::unique_ptr<LaunchStacks> launch_stacks_;  // created when first wanted
   LaunchStacks* stacks_ = nullptr;               // null: not wanted in this trace
+  std::unique_ptr<CpuSampler> cpu_sampler_;      // created when first wanted
+  CpuSampler* cpu_ = nullptr;                    // null: not wanted in this trace
   std::atomic<bool> tracks_stacks_{false};       // calls for memory have stacks from memory_
 
   std::atomic<bool> uses_nccl_{false};  // the process does, from here on

@@ -105,6 +105,7 @@ bool Collector::set_up(const char* socket_path) {
   prepare_context_collectors();
   prepare_memory_tracking();
   prepare_stacks();
+  prepare_cpu_samples();
   prepare_nvtx();
   const bool measures = metrics_.there();
   const auto by_context = by_context_.use();
@@ -151,6 +152,7 @@ bool Collector::set_up(const char* socket_path) {
     std::at_quick_exit(&exit_handler);
   }
   thread_.start<&Collector::thread_main>(this);
+  if (cpu_) cpu_->begin(std::chrono::nanoseconds(config_.integer("cpu_sample_ns", 0)));
   buffers_.costs().add(wire::Count::cost_start, clock_ns(CLOCK_MONOTONIC) - began);
   return true;
 }
@@ -162,6 +164,7 @@ void Collector::end() noexcept {
     const std::lock_guard lock(starting_);
     if (!running()) return;
     const Costs::Scope timed(buffers_.costs(), wire::Count::cost_end);
+    if (cpu_) cpu_->finish();
     if (memory_) memory_->finish();
     left = !metrics_.there() || metrics_.use()->leave();
     finish_driver_work(leave_patience);
@@ -232,6 +235,7 @@ void Collector::leave() noexcept {
   try {
     const std::lock_guard lock(starting_);
     if (!running() || exiting_.load()) return;
+    if (cpu_) cpu_->finish();
     // While their callbacks still come.
     if (memory_) memory_->finish();
     const bool left = !metrics_.there() || metrics_.use()->leave();
@@ -377,6 +381,20 @@ void Collector::prepare_stacks() {
   if (!warning.empty()) stream_.tell("warning", warning);
 }
 
+void Collector::prepare_cpu_samples() {
+  cpu_ = nullptr;
+  if (config_.integer("cpu_sample_ns", 0) <= 0) return;
+  if (!cpu_sampler_) {
+    cpu_sampler_ = std::make_unique<CpuSampler>(
+        CpuSampler::Host{.channel = channel_,
+                         .costs = buffers_.costs(),
+                         .loader = loader_,
+                         .on_thread = [this] { buffers_.leave_out_this_thread(); },
+                         .warn = [this](std::string_view text) { stream_.tell("warning", text); }});
+  }
+  cpu_ = cpu_sampler_.get();
+}
+
 void Collector::prepare_nvtx() {
   const auto metrics = metrics_.use();
   const bool measured = (metrics && metrics->wants_nvtx()) || capture_.by_ranges();
@@ -400,6 +418,7 @@ void Collector::send_definitions() {
   stream_.define(wire_tables(cupti_.version));
   if (memory_) stream_.define(MemoryTracker::tables());
   if (stacks_) stream_.define(LaunchStacks::tables());
+  if (cpu_) stream_.define(CpuSampler::tables());
   stream_.define(NcclOperations::tables());
   stream_.name_functions(api_names(cupti_));
   stream_.clock(wire::Clock::Moment::first, cupti_.cuptiGetTimestamp);
@@ -456,6 +475,7 @@ void Collector::forked() noexcept {
   Collector& self = instance();
   self.loader_.unlock();
   self.state_.store(State::stopped);
+  if (self.cpu_) self.cpu_->forked();
   stop_serving_clients();
   self.channel_.abandon();
   self.buffers_.abandon();
@@ -482,6 +502,7 @@ void Collector::at_exit() {
     return flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   }
   tracing_.process_ends();
+  if (cpu_) cpu_->finish();
   if (memory_) memory_->finish();
   if (const auto metrics = metrics_.use()) metrics->finish();
   // CUPTI waits while the GPU is busy.

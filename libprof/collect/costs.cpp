@@ -40,7 +40,7 @@ std::int64_t Costs::of_program() const {
   using enum wire::Count;
   std::uint64_t sum = 0;
   for (const auto what :
-       {cost_api, cost_launches, cost_nvtx, cost_memory, cost_contexts, cost_flush}) {
+       {cost_api, cost_launches, cost_nvtx, cost_memory, cost_contexts, cost_flush, cost_samples}) {
     sum += arena_.ledger().get(what);
   }
   return static_cast<std::int64_t>(sum);

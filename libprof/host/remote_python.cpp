@@ -6,8 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "libprof/base/word_hash.hpp"
-
 namespace gpuprof::host {
 
 using namespace python;
@@ -168,20 +166,13 @@ bool RemotePython::read_stack(const Thread& thread, std::vector<Place>& places) 
   return true;
 }
 
-// Code at the same address may be another's later.
 bool RemotePython::identify(Place& place) const {
   std::array<std::byte, code_bytes> head;
   if (!is_pointer(place.code) || !read(place.code, head) ||
       field<std::uint64_t>(head, layout_.type) != types_.code) {
     return false;
   }
-  const auto& at = layout_.code;
-  const auto words = [&](std::uint64_t offset) { return field<std::uint64_t>(head, offset); };
-  place.identity = word_hash(words(at.file), words(at.function));
-  place.identity = word_hash(place.identity, words(at.lines));
-  place.identity =
-      word_hash(place.identity, std::uint64_t{field<std::uint32_t>(head, at.first_line)} << 32 |
-                                    (at.version == 0 ? 0 : field<std::uint32_t>(head, at.version)));
+  place.identity = identity_of(layout_, head);
   return true;
 }
 

@@ -47,4 +47,13 @@ std::uint64_t id_of(const PythonFrame& frame) {
   return std::max<std::uint64_t>(hash_of(hash_of(frame.line, frame.file), frame.function), 1);
 }
 
+std::uint64_t identity_of(const PythonLayout& layout, std::span<const std::byte> head) {
+  const auto& at = layout.code;
+  const auto word = [&](std::uint64_t offset) { return field<std::uint64_t>(head, offset); };
+  const std::uint64_t lines =
+      word_hash(word_hash(word(at.file), word(at.function)), word(at.lines));
+  return word_hash(lines, std::uint64_t{field<std::uint32_t>(head, at.first_line)} << 32 |
+                              (at.version == 0 ? 0 : field<std::uint32_t>(head, at.version)));
+}
+
 }  // namespace gpuprof::python

@@ -45,6 +45,10 @@ T field(std::span<const std::byte> bytes, std::uint64_t at) {
   return value;
 }
 
+// Code at the same address may be another's later: what only this code object has, as far as one
+// can see from its `head`.
+std::uint64_t identity_of(const PythonLayout& layout, std::span<const std::byte> head);
+
 // --- texts
 
 // Returns how many bytes the character has.

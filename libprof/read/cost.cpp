@@ -19,6 +19,7 @@ constexpr std::pair<std::string_view, std::string_view> kinds[] = {
     {"memory", "memory"},
     {"contexts", "contexts and modules"},
     {"flush", "flush"},
+    {"samples", "CPU samples"},
 };
 
 std::int64_t statistic(store::Database& database, std::string_view name, std::string_view which) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,15 @@ void each_row(store::Database& database, const std::string& table,
   while (rows.step()) use(rows);
 }
 
+bool has_cpu_samples(store::Database& database) {
+  return database.has_columns("CPU_SAMPLE",
+                              {"processId", "threadId", "frame", "stack", "samples", "cpuTime"});
+}
+bool has_host_samples(store::Database& database) {
+  return database.has_columns("HOST_SAMPLE", {"processId", "ofProcess", "threadId", "state",
+                                              "stack", "samples", "time", "stop"});
+}
+
 }  // namespace
 
 bool CpuProfile::stored(store::Database& database) {
@@ -38,7 +48,7 @@ bool CpuProfile::stored(store::Database& database) {
 
 CpuProfile::CpuProfile(store::Database& database) {
   if (!stored(database)) {
-    read_host_samples(database);
+    read_own(database);
     return;
   }
   read_names(database);
@@ -113,41 +123,98 @@ void CpuProfile::read_hits(store::Database& database) {
   });
 }
 
-void CpuProfile::read_host_stacks(store::Database& database) {
-  if (!database.has_columns("STACK_ENTRY", {"processId", "stack", "position", "frame"})) return;
-  if (!database.has_columns("STACK_FRAME",
-                            {"processId", "frame", "module", "function", "line", "offset"})) {
-    return;
+// --- gpuprof's own
+
+class CpuProfile::Places {
+ public:
+  Places(CpuProfile& profile, store::Database& database)
+      : profile_(profile),
+        has_frames_(database.has_columns(
+            "STACK_FRAME", {"processId", "frame", "module", "function", "line", "offset"})) {
+    if (!has_frames_) return;
+    const bool lines = database.has_columns("NATIVE_LINE", {"processId", "frame", "file", "line"});
+    auto row = database.prepare(
+        lines ? "SELECT f.processId, f.frame, f.module, f.function, f.line, f.offset, l.file, "
+                "l.line FROM main.STACK_FRAME AS f LEFT JOIN main.NATIVE_LINE AS l ON l.processId "
+                "= f.processId AND l.frame = f.frame AND f.offset IS NOT NULL"
+              : "SELECT processId, frame, module, function, line, offset, NULL, NULL FROM "
+                "main.STACK_FRAME");
+    while (row.step()) {
+      const std::int64_t offset = row.is_null(5) ? -1 : std::max<std::int64_t>(row.integer(5), 0);
+      numbers_[{row.integer(0), row.integer(1)}] =
+          row.is_null(6) ? add(row.text(2), row.text(3), row.text(2), row.integer(4), offset)
+                         : add(row.text(2), row.text(3), row.text(6), row.integer(7), offset);
+    }
   }
-  std::map<std::string, std::int64_t> texts;
-  const auto number_of = [&](std::string_view text) {
-    const auto [place, is_new] = texts.try_emplace(std::string(text), std::ssize(texts) + 1);
-    if (is_new) strings_[place->second] = text;
-    return place->second;
-  };
-  using Numbers = std::array<std::int64_t, 4>;
-  std::map<Numbers, std::int64_t> functions, instructions;
-  const auto id_of = [](std::map<Numbers, std::int64_t>& known, const Numbers& numbers) {
+
+  bool any() const { return has_frames_; }
+  // The instruction of a frame; 0: there is no such frame.
+  std::int64_t instruction(std::int64_t process, std::int64_t frame) const {
+    const auto known = numbers_.find({process, frame});
+    return known == numbers_.end() ? 0 : known->second;
+  }
+
+ private:
+  using Numbers = std::array<std::int64_t, 3>;
+
+  static std::int64_t id_of(std::map<Numbers, std::int64_t>& known, const Numbers& numbers) {
     return known.try_emplace(numbers, std::ssize(known) + 1).first->second;
-  };
+  }
+  std::int64_t number_of(std::string_view text) {
+    const auto [place, is_new] = texts_.try_emplace(std::string(text), std::ssize(texts_) + 1);
+    if (is_new) profile_.strings_[place->second] = text;
+    return place->second;
+  }
+  std::int64_t add(std::string_view module, std::string_view function, std::string_view file,
+                   std::int64_t line, std::int64_t offset) {
+    const std::int64_t library = number_of(module), name = number_of(function);
+    const std::int64_t its_function = id_of(functions_, {library, name, 0});
+    const std::int64_t instruction = id_of(instructions_, {its_function, line, offset});
+    profile_.functions_[its_function] = {name, library, 0};
+    profile_.libraries_[library] = library;
+    profile_.instructions_[instruction] = {its_function, offset, instruction};
+    if (line > 0) {
+      profile_.sources_[instruction] = {number_of(file), line};
+    } else if (offset >= 0) {
+      profile_.sources_[instruction] = {number_of("???"), 0};  // as nvprof stores it
+    }
+    return instruction;
+  }
+
+  CpuProfile& profile_;
+  const bool has_frames_;
+  std::map<std::string, std::int64_t, std::less<>> texts_;
+  std::map<Numbers, std::int64_t> functions_, instructions_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> numbers_;  // by process and frame
+};
+
+void CpuProfile::read_own(store::Database& database) {
+  Places places(*this, database);
+  if (has_cpu_samples(database)) {
+    auto row = database.prepare("SELECT DISTINCT processId, stack FROM main.CPU_SAMPLE");
+    while (row.step()) stacks_[{row.integer(0), row.integer(1)}] = 0;
+  }
+  if (has_host_samples(database)) {
+    auto row = database.prepare("SELECT DISTINCT processId, stack FROM main.HOST_SAMPLE");
+    while (row.step()) stacks_[{row.integer(0), row.integer(1)}] = 0;
+  }
+  read_stacks(database, places);
+  if (has_cpu_samples(database)) read_cpu_samples(database, places);
+  if (has_host_samples(database)) read_host_samples(database);
+}
+
+void CpuProfile::read_stacks(store::Database& database, Places& places) {
+  if (!places.any()) return;
+  if (!database.has_columns("STACK_ENTRY", {"processId", "stack", "position", "frame"})) return;
   auto row = database.prepare(
-      "SELECT e.processId, e.stack, f.module, f.function, f.line, coalesce(f.offset, -1) "
-      "FROM main.STACK_ENTRY AS e JOIN main.STACK_FRAME AS f ON f.frame = e.frame AND f.processId "
-      "= "
-      "e.processId ORDER BY e.processId, e.stack, e.position");
+      "SELECT processId, stack, frame FROM main.STACK_ENTRY ORDER BY processId, stack, position");
   std::int64_t inner = 0;  // the call within
   const StackKey* latest = nullptr;
   while (row.step()) {
-    const auto stack = host_stacks_.find({row.integer(0), row.integer(1)});
-    if (stack == host_stacks_.end()) continue;
-    const std::int64_t module = number_of(row.text(2)), name = number_of(row.text(3));
-    const std::int64_t line = row.integer(4), offset = row.integer(5);
-    const std::int64_t function = id_of(functions, {module, name, 0, 0});
-    const std::int64_t instruction = id_of(instructions, {function, line, offset, 0});
-    functions_[function] = {name, module, 0};
-    libraries_[module] = module;
-    instructions_[instruction] = {function, offset, instruction};
-    if (line > 0) sources_[instruction] = {module, line};
+    const auto stack = stacks_.find({row.integer(0), row.integer(1)});
+    if (stack == stacks_.end()) continue;
+    const std::int64_t instruction = places.instruction(row.integer(0), row.integer(2));
+    if (instruction == 0) continue;
     const std::int64_t call = std::ssize(calls_) + 1;
     calls_[call] = {instruction, -1};
     if (latest == &stack->first) {
@@ -160,26 +227,48 @@ void CpuProfile::read_host_stacks(store::Database& database) {
   }
 }
 
-// Of the time that threads ran. `period_us_` is what passed from one look to the next.
-void CpuProfile::read_host_samples(store::Database& database) {
-  if (!database.has_columns("HOST_SAMPLE",
-                            {"processId", "threadId", "state", "stack", "samples", "time", "stop"}))
-    return;
-  auto all = database.prepare("SELECT total(stop - time), total(samples) FROM main.HOST_SAMPLE");
+// Each sample stands for the same processor time.
+void CpuProfile::read_cpu_samples(store::Database& database, Places& places) {
+  auto all = database.prepare("SELECT total(cpuTime), total(samples) FROM main.CPU_SAMPLE");
   if (all.step() && all.real(0) > 0 && all.real(1) > 0) {
     period_us_ = std::max(all.real(0) / all.real(1) / 1000, 1.0);
   }
+  auto row = database.prepare(
+      "SELECT threadId, processId, frame, stack, sum(samples) FROM main.CPU_SAMPLE WHERE samples > "
+      "0 GROUP BY 1, 2, 3, 4 ORDER BY min(_id_)");
+  while (row.step()) {
+    const std::int64_t process = row.integer(1);
+    const std::int64_t callers = stacks_[{process, row.integer(3)}];
+    const std::int64_t instruction = places.instruction(process, row.integer(2));
+    std::int64_t call = callers;
+    if (instruction != 0) {
+      call = std::ssize(calls_) + 1;
+      calls_[call] = {instruction, callers == 0 ? -1 : callers};
+    }
+    hits_.push_back({row.integer(0), call, row.integer(4)});
+    sampled_.insert(process);
+  }
+}
+
+// Of the time that threads ran, which passed from one look to the next.
+void CpuProfile::read_host_samples(store::Database& database) {
+  double period_us = period_us_;
+  auto all = database.prepare("SELECT total(stop - time), total(samples) FROM main.HOST_SAMPLE");
+  if (all.step() && all.real(0) > 0 && all.real(1) > 0) {
+    period_us = std::max(all.real(0) / all.real(1) / 1000, 1.0);
+  }
+  // Where there are samples of both kinds, these count in the other's.
+  if (sampled_.empty()) period_us_ = period_us;
   constexpr auto ran = static_cast<std::int64_t>(schema::HostSample::State::runs);
-  const std::string seen =
-      " FROM main.HOST_SAMPLE WHERE samples > 0 AND state = " + std::to_string(ran);
-  auto stack = database.prepare("SELECT DISTINCT processId, stack" + seen);
-  while (stack.step()) host_stacks_[{stack.integer(0), stack.integer(1)}] = 0;
-  read_host_stacks(database);
-  auto hits = database.prepare("SELECT threadId, processId, stack, sum(samples)" + seen +
-                               " GROUP BY 1, 2, 3 ORDER BY min(_id_)");
-  while (hits.step()) {
-    const std::int64_t call = host_stacks_[{hits.integer(1), hits.integer(2)}];
-    hits_.push_back({hits.integer(0), call, hits.integer(3)});
+  auto row = database.prepare(
+      "SELECT threadId, processId, ofProcess, stack, sum(samples) FROM main.HOST_SAMPLE WHERE "
+      "samples > 0 AND state = " +
+      std::to_string(ran) + " GROUP BY 1, 2, 3, 4 ORDER BY min(_id_)");
+  while (row.step()) {
+    if (sampled_.contains(row.integer(2))) continue;
+    const double samples = static_cast<double>(row.integer(4)) * period_us / period_us_;
+    hits_.push_back({row.integer(0), stacks_[{row.integer(1), row.integer(3)}],
+                     static_cast<std::int64_t>(std::clamp(std::round(samples), 1.0, 9e18))});
   }
 }
 

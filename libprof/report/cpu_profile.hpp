@@ -1,10 +1,12 @@
-// CPU samples: as nvprof stores them, in tables coll* and prof*, or those that gpuprof took of
-// threads of Python (HOST_SAMPLE).
+// CPU samples: as nvprof stores them, in tables coll* and prof*, or those that gpuprof took: in the
+// threads of processes that use CUDA (CPU_SAMPLE), and of threads of Python from outside
+// (HOST_SAMPLE), in their child processes and where there are no others.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -65,14 +67,18 @@ class CpuProfile {
   struct SourceLine {
     std::int64_t file, line;
   };
-  using StackKey = std::pair<std::int64_t, std::int64_t>;      // process, number
+  using StackKey = std::pair<std::int64_t, std::int64_t>;  // process, number
+  // What gpuprof's stacks are made of, numbered as nvprof's tables do.
+  class Places;
   using Messages = std::multimap<std::int64_t, std::int64_t>;  // string ids
 
   void read_names(store::Database& database);
   void read_calls(store::Database& database);
   void read_hits(store::Database& database);
+  void read_own(store::Database& database);
+  void read_stacks(store::Database& database, Places& places);
+  void read_cpu_samples(store::Database& database, Places& places);
   void read_host_samples(store::Database& database);
-  void read_host_stacks(store::Database& database);
   const std::string& text(std::int64_t id) const;
 
   double period_us_ = 10'000;
@@ -85,7 +91,8 @@ class CpuProfile {
   std::unordered_map<std::int64_t, Call> calls_;
   std::unordered_map<std::int64_t, bool> inverted_;  // roots of graphs that are stored bottom-up
   std::vector<Hits> hits_;
-  std::map<StackKey, std::int64_t> host_stacks_;  // the innermost call of each
+  std::set<std::int64_t> sampled_;           // processes with samples of CPU_SAMPLE
+  std::map<StackKey, std::int64_t> stacks_;  // the innermost call of each that is referred to
 };
 
 }  // namespace gpuprof::report

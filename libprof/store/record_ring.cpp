@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schema/activity/all.hpp"
+#include "schema/cpu_samples.hpp"
 #include "schema/host_samples.hpp"
 #include "schema/memory_calls.hpp"
 #include "schema/traits.hpp"
@@ -18,7 +19,7 @@ constexpr int parts = 64;
 // Records of one moment; all other tables say what these refer to.
 bool is_of_a_moment(std::string_view table) {
   if (table == schema::CallStack::table.name || table == schema::DeviceMemory::table.name ||
-      table == schema::HostSample::table.name) {
+      table == schema::HostSample::table.name || table == schema::CpuSample::table.name) {
     return true;
   }
   const auto kind = std::ranges::find_if(

@@ -23,7 +23,7 @@ inline constexpr std::size_t ledger_offset = 1024;
 inline constexpr std::size_t ledger_end = 4096;
 
 // Changes with the layout: a reader of another layout finds no ledger.
-inline constexpr std::uint64_t ledger_magic = 0x32306764656c7067;  // "gpledg02"
+inline constexpr std::uint64_t ledger_magic = 0x33306764656c7067;  // "gpledg03"
 
 // Counted once per process; the order defines the layout.
 enum class Count : std::size_t {
@@ -42,11 +42,13 @@ enum class Count : std::size_t {
   cost_memory,
   cost_contexts,
   cost_flush,
+  cost_samples,
   cost_start,
   cost_end,
   // ns of the processor on CUPTI's threads and the collector's.
   background_packing,
   background_flush,
+  background_samples,
   bytes_sent,
   budget_cuts,
 };
@@ -57,26 +59,17 @@ struct CountInfo {
   std::string_view kind = "";
 };
 inline constexpr std::array counts{
-    CountInfo{"records_packed", true},
-    CountInfo{"records_dropped_by_cupti", true},
-    CountInfo{"unknown_records", true},
-    CountInfo{"slots_exhausted", true},
-    CountInfo{"clients_turned_away", true},
-    CountInfo{"cupti_errors", true},
-    CountInfo{"graphs_not_traced", false},
-    CountInfo{"profiler_kernels", false},
-    CountInfo{"cost_ns", false, "api"},
-    CountInfo{"cost_ns", false, "launches"},
-    CountInfo{"cost_ns", false, "nvtx"},
-    CountInfo{"cost_ns", false, "memory"},
-    CountInfo{"cost_ns", false, "contexts"},
-    CountInfo{"cost_ns", false, "flush"},
-    CountInfo{"cost_ns", false, "start"},
-    CountInfo{"cost_ns", false, "end"},
-    CountInfo{"background_ns", false, "packing"},
-    CountInfo{"background_ns", false, "flush"},
-    CountInfo{"cost_bytes", false, "sent"},
-    CountInfo{"budget_cuts", false},
+    CountInfo{"records_packed", true},          CountInfo{"records_dropped_by_cupti", true},
+    CountInfo{"unknown_records", true},         CountInfo{"slots_exhausted", true},
+    CountInfo{"clients_turned_away", true},     CountInfo{"cupti_errors", true},
+    CountInfo{"graphs_not_traced", false},      CountInfo{"profiler_kernels", false},
+    CountInfo{"cost_ns", false, "api"},         CountInfo{"cost_ns", false, "launches"},
+    CountInfo{"cost_ns", false, "nvtx"},        CountInfo{"cost_ns", false, "memory"},
+    CountInfo{"cost_ns", false, "contexts"},    CountInfo{"cost_ns", false, "flush"},
+    CountInfo{"cost_ns", false, "samples"},     CountInfo{"cost_ns", false, "start"},
+    CountInfo{"cost_ns", false, "end"},         CountInfo{"background_ns", false, "packing"},
+    CountInfo{"background_ns", false, "flush"}, CountInfo{"background_ns", false, "samples"},
+    CountInfo{"cost_bytes", false, "sent"},     CountInfo{"budget_cuts", false},
 };
 static_assert(counts.size() == static_cast<std::size_t>(Count::budget_cuts) + 1);
 

@@ -8,6 +8,7 @@ build. docs/measurements/README.md describes the shape; the files there have it 
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -188,6 +189,16 @@ class Benchmarks(unittest.TestCase):
             "--only", "launches", "--options=--trace gpu,api", rounds=2)  # fmt: skip
         self.assertRegex(said, r"(?m)^launches +100 +100 +100 +0 +0 +\d+")
         self.assertGreater(figures["launches, cost of start", "ns per launch"]["min"], 0)
+
+    def test_bench_cpu_samples(self):
+        said, figures = self.bench(
+            "bench_cpu_samples", "--cupti", BUILD / "tests/fake/libcupti.so.13", "--rates", "100,400",
+            BUILD / "tests/fake/cpu_work", "shares", "0.3", rounds=2)  # fmt: skip
+        rows = dict(
+            re.findall(r"(?m)^(100 Hz|400 Hz) +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +(\d+)", said)
+        )
+        self.assertGreater(int(rows["400 Hz"]), int(rows["100 Hz"]))
+        self.assertIn(("none", "s"), figures)
 
     def test_bench_metrics(self):
         """Its examples are programs for a GPU: here it says which one is missing."""

@@ -233,7 +233,7 @@ class HostSamples(FakeTest):
         functions = [(row["depth"], row["function"]) for row in report("--cpu-profiling-percentage-threshold", "40")]  # fmt: skip
         self.assertEqual(functions[:3], [(0, "inner"), (1, "outer"), (2, "<module>")])
         other = self.profile("hello", options=("--cpu-profiling", "on"), output=False, check=0)
-        self.assertIn("== No CPU samples: threads of Python are sampled", other.stderr)
+        self.assertIn("== No CPU samples: a program that uses CUDA is sampled", other.stderr)
 
     def test_without_the_option_there_are_none(self):
         self.record()

@@ -142,7 +142,7 @@ def arena(slot_size=4096, entries=1, text_size=4096, slot=b"", state=1):
         0,
         0,
     )
-    struct.pack_into("<Q", content, 1024, 0x32306764656C7067)  # an empty ledger
+    struct.pack_into("<Q", content, 1024, 0x33306764656C7067)  # an empty ledger
     struct.pack_into("<III", content, headers, state, 1, 0)
     content[slots_at : slots_at + len(slot)] = slot
     return bytes(content)

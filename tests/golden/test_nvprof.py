@@ -211,6 +211,50 @@ class Nvprof(unittest.TestCase):
                 tried += 1
             self.assertGreater(tried, 30)
 
+    def test_own_cpu_samples(self):
+        """The same samples as gpuprof stores them are reported in the same words."""
+        own = """
+            CREATE TABLE STACK_FRAME(_id_ INTEGER PRIMARY KEY, frame INT, module TEXT, offset INT, function TEXT,
+                                     line INT, processId INT);
+            CREATE TABLE STACK_ENTRY(_id_ INTEGER PRIMARY KEY, stack INT, position INT, frame INT, processId INT);
+            CREATE TABLE NATIVE_LINE(processId INT, frame INT, file TEXT, line INT, function TEXT);
+            CREATE TABLE CPU_SAMPLE(_id_ INTEGER PRIMARY KEY, time INT, stop INT, threadId INT, frame INT, stack INT,
+                                    samples INT, cpuTime INT, processId INT);
+            INSERT INTO STACK_FRAME(frame, module, offset, function, processId)
+              SELECT i.id, library.value, i.offset, name.value, 7 FROM collInstruction AS i
+              JOIN collFunction AS f ON f.id = i.function JOIN profStringTable AS name ON name.id = f.name
+              JOIN collLibrary AS l ON l.id = f.library JOIN profStringTable AS library ON library.id = l.name;
+            INSERT INTO NATIVE_LINE SELECT 7, i.id, file.value, p.lineNo, '' FROM collInstruction AS i
+              JOIN collSourcePos AS p ON p.id = i.sourcePos JOIN profStringTable AS file ON file.id = p.fileName
+              WHERE p.lineNo > 0;
+            WITH RECURSIVE callers(call, position, caller) AS (
+              SELECT callee, 0, caller FROM collFunctionCall
+              UNION ALL SELECT callers.call, position + 1, c.caller FROM callers
+              JOIN collFunctionCall AS c ON c.callee = callers.caller)
+            INSERT INTO STACK_ENTRY(stack, position, frame, processId)
+              SELECT call, position, p.instruction, 7 FROM callers JOIN profCall AS p ON p.id = caller;
+            INSERT INTO CPU_SAMPLE(time, stop, threadId, frame, stack, samples, cpuTime, processId)
+              SELECT time, time, tid, p.instruction, call, 1, 10000000, 7 FROM collHit JOIN profCall AS p ON p.id = call;
+            """
+        sql = golden("cpusampling")["database_sql"]
+        made = "".join(f"DROP TABLE {name};\n"
+                       for name in re.findall(r"^CREATE TABLE ((?:coll|prof)\w+)\(", sql, flags=re.M))  # fmt: skip
+        self.assertIn("collHit", made)
+        with tempfile.TemporaryDirectory() as folder:
+            make_database(sql + own + made, os.path.join(folder, "db.sqlite"))
+            tried = 0
+            for mode, expected in golden("cpusampling")["modes"].items():
+                if differs("cpusampling", mode) or "CPU profiling" not in expected.get(
+                    "stderr", ""
+                ):
+                    continue
+                command = [GPUPROF, *expected["args"], "--cpu-profiling", "on"]
+                ran = subprocess.run(command, cwd=folder, text=True, capture_output=True, timeout=60,
+                                     check=False)  # fmt: skip
+                self.assertEqual((ran.returncode, ran.stderr), (0, expected["stderr"]), mode)
+                tried += 1
+            self.assertGreater(tried, 10)
+
     def test_no_gpus(self):
         for mode in ("summary-per-gpu", "summary+summary-per-gpu", "csv-summary-per-gpu"):
             ran = run("empty", mode)

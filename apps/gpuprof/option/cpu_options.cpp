@@ -1,4 +1,4 @@
-// Options for CPU samples: those that nvprof took, and gpuprof's of threads of Python.
+// Options for CPU samples: those that nvprof took, and gpuprof's.
 #include <climits>
 
 #include "apps/gpuprof/option/setters.hpp"
@@ -20,10 +20,8 @@ std::vector<Option> cpu_options() {
   return {
       {.name = "cpu-profiling",
        .argument = "on|off",
-       .help =
-           "Sample the threads of Python while the program runs, and report where they ran (off)\n"
-           "From outside, as --host-samples does. Native functions are not sampled: perf record "
-           "-g has them. With -i it reports the samples of a file.",
+       .help = "Sample where the program's threads use the processor, and report it (off)\n"
+               "Native functions and those of Python. With -i it reports the samples of a file.",
        .set = equals("on", [](Options& o) -> bool& { return o.reports.cpu.of_host; })},
       {.name = "cpu-profiling-mode",
        .argument = "flat|top-down|bottom-up",

@@ -68,6 +68,9 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
   if (options.trace.stacks) config.set("stacks", std::int64_t{1});
   if (options.trace.launch_stacks) config.set("launch_stacks", std::int64_t{1});
   if (options.trace.native_stacks) config.set("native_stacks", std::int64_t{1});
+  if (options.reports.cpu.of_host) {
+    config.set("cpu_sample_ns", std::int64_t{1'000'000'000} / options.reports.cpu.frequency);
+  }
   if (options.pc_sampling.on) {
     config.set("pc_sampling", std::int64_t{1});
     config.set("pc_period", std::int64_t{options.pc_sampling.period});
@@ -134,7 +137,7 @@ record::Recorder::Options recorder_options(const Options& options, const std::st
                      .object_names = given_names(options),
                      .keep_last = {options.keep_time, options.keep_bytes}},
           .capture = options.save_capture,
-          .native_stacks = options.trace.native_stacks,
+          .native_stacks = options.trace.native_stacks || options.reports.cpu.of_host,
           .say = say};
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "libprof/read/tables.hpp"
+#include "schema/cpu_samples.hpp"
 #include "schema/graph_nodes.hpp"
 #include "schema/host_samples.hpp"
 #include "schema/nccl.hpp"
@@ -43,7 +44,8 @@ constexpr std::array measured{&tables::metric,
                               &tables::instruction_execution,
                               &tables::shared_access};
 constexpr std::array on_demand{&schema::NcclOperation::table, &schema::NcclNode::table,
-                               &schema::HostSample::table, &schema::GraphNode::table};
+                               &schema::HostSample::table, &schema::CpuSample::table,
+                               &schema::GraphNode::table};
 constexpr std::array of_the_run{&tables::process, &tables::clock, &tables::statistic,
                                 &tables::diagnostic, &tables::nvtx_payload_entry};
 

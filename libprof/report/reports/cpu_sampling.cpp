@@ -248,8 +248,8 @@ void print_cpu_sampling(Session& session) {
   if (of_nvprof || !report.empty()) return report.print();
   if (!session.database().has_table("RUN")) return;  // nvprof's file, of which nvprof says nothing
   session.output().heading(
-      "No CPU samples: threads of Python are sampled while a program is recorded with "
-      "--cpu-profiling on, and native functions are not.");
+      "No CPU samples: a program that uses CUDA is sampled while it is recorded with "
+      "--cpu-profiling on, where it uses the processor.");
 }
 
 }  // namespace
