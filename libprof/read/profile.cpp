@@ -46,7 +46,9 @@ Profile::Profile(store::Database& database, Filter filter, NameStyle names,
       filter_(std::move(filter)),
       progress_(std::move(progress)),
       names_(database, names),
-      window_(find_window(tables_, filter_.from, filter_.to, [this] { return zero(); })) {}
+      window_(filter_.window
+                  ? *filter_.window
+                  : find_window(tables_, filter_.from, filter_.to, [this] { return zero(); })) {}
 
 bool Profile::has_rows(std::string_view kind) {
   const auto known = has_rows_.find(kind);

@@ -26,6 +26,7 @@ struct Filter {
   std::vector<std::int64_t> devices = {};  // of GPU work
   Moment from = {};                        // records that begin then or later
   Moment to = {};                          // … and before this
+  std::optional<Window> window = {};       // instead of both, on the clock of the records
   bool check = false;                      // reject devices that do not exist
 };
 
@@ -82,6 +83,8 @@ class Profile {
   std::uint64_t names_given_up() const { return names_given_up_; }
   // The run's time zero, ns; 0 if nothing has a time.
   std::int64_t zero();
+  // Of the filter.
+  const Window& window() const { return window_; }
 
  private:
   const std::vector<std::int64_t>& kernel_ids();

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -16,10 +15,8 @@
 #include "libprof/base/text.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/report/account.hpp"
-#include "libprof/report/finished_work.hpp"
 #include "schema/enums.hpp"
 #include "schema/step_names.hpp"
-#include "schema/traits.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -91,11 +88,13 @@ class Prometheus::Family {
   bool begun_ = false;
 };
 
-std::string Prometheus::text(store::Database& database, const std::function<void()>& check) {
+std::string Prometheus::text(store::Database& database, const LatestWindow::Times& window,
+                             const std::function<void()>& check) {
   database_ = &database;
+  from_ = window.from;
+  to_ = window.to;
   text_.clear();
   series_ = left_out_ = 0;
-  find_window();
   add_window();
   if (to_ > from_) {
     add_account(check);
@@ -142,35 +141,6 @@ void Prometheus::note_rows() {
   }
   marks_.push_back(std::move(mark));
   while (marks_.size() > 2 && marks_[1].to <= from_ - latest_arrival) marks_.pop_front();
-}
-
-void Prometheus::find_first() {
-  if (first_) return;
-  const auto look_at = [&](std::string_view kind) {
-    const std::string table = reading::table_name(kind);
-    if (!database_->has_column(table, "start")) return;
-    const auto first =
-        database_->integer("SELECT min(start) FROM main." + table + " WHERE start > 0");
-    if (first && (!first_ || *first < *first_)) first_ = first;
-  };
-  for (const schema::GpuKind& kind : schema::gpu_kinds) look_at(kind.kind);
-  for (const schema::ApiKind& kind : schema::api_kinds) look_at(kind.kind);
-}
-
-// Up to the latest end of GPU work or calls.
-void Prometheus::find_window() {
-  from_ = to_ = 0;
-  const auto look_at = [&](std::string_view kind, std::string_view end) {
-    const std::string table = reading::table_name(kind);
-    if (!database_->has_column(table, end) || !database_->has_column(table, "_id_")) return;
-    to_ = std::max(to_, latest_end(*database_, table, end));
-  };
-  for (const schema::GpuKind& kind : schema::gpu_kinds) look_at(kind.kind, kind.end);
-  for (const schema::ApiKind& kind : schema::api_kinds) look_at(kind.kind, "end");
-  if (to_ == 0) return;
-  find_first();
-  if (to_ < std::numeric_limits<std::int64_t>::max()) ++to_;
-  from_ = std::max(to_ - std::min<std::int64_t>(last_.count(), to_), first_.value_or(0));
 }
 
 void Prometheus::add_window() {

@@ -1,7 +1,6 @@
 // A window of a run as text for Prometheus (exposition format 0.0.4). For gpuprof serve.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "libprof/compute/step_names.hpp"
+#include "libprof/report/latest_window.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::report {
@@ -21,12 +21,10 @@ class Prometheus {
   // Series of one answer, those of the window itself among them.
   static constexpr int most_series = 500;
 
-  // `last`: how much of the run, up to its latest record.
-  explicit Prometheus(std::chrono::nanoseconds last) : last_(last) {}
-
-  // Of a file that may have grown since the last call. `check` is called now and then and may
-  // throw.
-  std::string text(store::Database& database, const std::function<void()>& check);
+  // Of a file that may have grown since the last call, as its window has. `check` is called now and
+  // then and may throw.
+  std::string text(store::Database& database, const LatestWindow::Times& window,
+                   const std::function<void()>& check);
 
  private:
   // Rows that had come when the latest record was at `to`, by table.
@@ -40,8 +38,6 @@ class Prometheus {
   // A family of series.
   class Family;
 
-  void find_window();
-  void find_first();
   std::int64_t after(const std::string& table) const;
   void note_rows();
   store::Statement rows_in_window(const std::string& select, const std::string& table,
@@ -55,9 +51,7 @@ class Prometheus {
   void add_collectives();
   void add_totals();
 
-  const std::chrono::nanoseconds last_;
   std::deque<Mark> marks_;  // the oldest first
-  std::optional<std::int64_t> first_;
   std::optional<compute::StepNames> step_names_;
 
   // While text() runs.

@@ -18,6 +18,8 @@ import tarfile
 import tempfile
 import unittest
 
+from otlp_profiles import Profiles, fields, one
+
 GPUPROF = os.environ.get("GPUPROF", "")
 SOURCE = pathlib.Path(os.environ.get("GPUPROF_SOURCE") or pathlib.Path(__file__).parents[2])
 
@@ -32,43 +34,6 @@ CAPTURES = ("vector_add", "torch_step", "two_processes", "streams_graph", "nvtx_
 PREFIX = "CUPTI_ACTIVITY_KIND_"
 ENDINGS = ("json", "pftrace", "speedscope.json", "folded", "pb.gz", "otlp", "csv", "arrow")
 HOSTILE = 'q"uo\\te;\x01\n\x1b[31m / \u202e' + "x" * 65536
-
-
-def fields(message):
-    """(number, value) pairs of a protocol buffer message."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while at < len(message):
-        key = varint()
-        if key & 7 == 0:
-            yield key >> 3, varint()
-        elif key & 7 == 1:
-            yield key >> 3, struct.unpack("<Q", message[at : at + 8])[0]
-            at += 8
-        elif key & 7 == 2:
-            size = varint()
-            if at + size > len(message):
-                raise AssertionError("a field is cut off")
-            yield key >> 3, message[at : at + size]
-            at += size
-        else:
-            raise AssertionError(f"wire type {key & 7}")
-
-
-def one(message, number, default=None):
-    found = [value for field, value in fields(message) if field == number]
-    return found[-1] if found else default
 
 
 def read_pftrace(path):
@@ -263,46 +228,10 @@ class Formats(unittest.TestCase):
 
     def otlp(self, name):
         """For each sample: frames, time, count, attributes; as pprof()."""
-        whole = (self.folder / f"{name}.otlp").read_bytes()
-        tables = collections.defaultdict(list)
-        for number, value in fields(one(whole, 2)):
-            tables[number].append(value)
-        strings = [text.decode("utf-8") for text in tables[5]]
-        self.assertEqual(strings[0], "")
-        for number, table in tables.items():  # the first is for what is not set
-            self.assertEqual((len(set(table)), table[0]), (len(table), b""), number)
-
-        def attributes(message, number):
-            places = [tables[6][value] for field, value in fields(message) if field == number]
-            for place in places:
-                value = one(place, 2)
-                yield strings[one(place, 1)], one(value, 3) or one(value, 1).decode("utf-8")
-
-        def frame(location):
-            kinds = dict(attributes(tables[2][location], 4))
-            self.assertLessEqual(set(kinds), {"profile.frame.type"})
-            return strings[one(tables[3][one(one(tables[2][location], 3), 1)], 1)], kinds
-
-        scope = one(one(whole, 1), 2)
-        self.assertEqual(one(one(scope, 1), 1), b"gpuprof")
-        times, counts = (value for field, value in fields(scope) if field == 2)
-        for profile, type_and_unit in (
-            (times, ["gpu_time", "nanoseconds"]),
-            (counts, ["gpu_work", "count"]),
-        ):
-            self.assertEqual([strings[v] for _, v in fields(one(profile, 1))], type_and_unit)
-        samples = [[value for field, value in fields(profile) if field == 2]
-                   for profile in (times, counts)]  # fmt: skip
-        for time, count in zip(*samples):
-            self.assertEqual(one(time, 1), one(count, 1))
-            frames = [frame(value) for _, value in fields(tables[7][one(time, 1)])][::-1]
-            self.assertEqual(frames[-1][1], {"profile.frame.type": "cuda"})
-            yield (
-                [text for text, _ in frames],
-                one(time, 4),
-                one(count, 4),
-                dict(attributes(time, 2)),
-            )
+        profiles = Profiles((self.folder / f"{name}.otlp").read_bytes())
+        for sample in profiles.samples:
+            self.assertEqual(sample.kinds[-1], "cuda")
+            yield sample.frames, sample.time, sample.count, sample.attributes
 
     def check_all(self, name):
         work, calls = self.gpu_work(name), self.calls(name)

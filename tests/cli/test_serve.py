@@ -1,5 +1,7 @@
-"""gpuprof serve: its numbers are those of SQL over the same window, for those who may ask."""
+"""gpuprof serve: its numbers and profiles are those of SQL over the same window, for those who may
+ask."""
 
+import collections
 import json
 import os
 import pathlib
@@ -14,6 +16,7 @@ import urllib.request
 
 from builds import asan, load_tests  # noqa: F401
 from fake_run import FakeTest
+from otlp_profiles import Profiles
 
 GPUPROF = os.environ.get("GPUPROF", "")
 CAPTURES = pathlib.Path(__file__).parents[1] / "captures"
@@ -45,9 +48,22 @@ class Served:
             assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
             return answer.read().decode()
 
-    def refused(self, path=None, **headers):
+    @property
+    def profiles_address(self):
+        return self.address.removesuffix("metrics") + "v1development/profiles"
+
+    def profiles(self, **headers):
+        request = urllib.request.Request(self.profiles_address, headers=headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            assert answer.headers["Content-Type"] == "application/x-protobuf"
+            message = answer.read()
+        assert len(message) <= 4 << 20
+        return Profiles(message)
+
+    def refused(self, path=None, method="GET", **headers):
+        request = urllib.request.Request(path or self.address, headers=headers, method=method)
         try:
-            self.get(path, **headers)
+            urllib.request.urlopen(request, timeout=60).close()
         except urllib.error.HTTPError as error:
             error.close()
             return error.code
@@ -160,16 +176,17 @@ class Numbers(unittest.TestCase):
     def test_who_may_ask(self):
         with Served(self.file) as served:
             base = served.address.removesuffix("metrics")
-            self.assertEqual(served.refused(), 200)
-            self.assertEqual(served.refused(Host="localhost:1"), 200)
-            self.assertEqual(served.refused(Host="example.com"), 403)
+            for page in (served.address, served.profiles_address):
+                with self.subTest(page=page):
+                    self.assertEqual(served.refused(page), 200)
+                    self.assertEqual(served.refused(page, Host="localhost:1"), 200)
+                    self.assertEqual(served.refused(page, Host="example.com"), 403)
+                    self.assertEqual(served.refused(page + "/"), 404)
+                    for method in ("POST", "HEAD"):
+                        self.assertEqual(served.refused(page, method), 405)
             self.assertEqual(served.refused(base), 404)
             self.assertEqual(served.refused(base + "api/begin"), 404)
-            request = urllib.request.Request(served.address, method="POST", data=b"x")
-            with self.assertRaises(urllib.error.HTTPError) as caught:
-                urllib.request.urlopen(request, timeout=60)
-            self.assertEqual(caught.exception.code, 405)
-            caught.exception.close()
+            self.assertEqual(served.refused(base + "v1/profiles"), 404)
             host, port = base.split("/")[2].split(":")
             for head in (
                 b"GET  HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -184,11 +201,14 @@ class Numbers(unittest.TestCase):
         token.write_text("0123456789abcdef\n")
         token.chmod(0o600)
         with Served(self.file, "--token-file", token) as served:
-            self.assertEqual(served.refused(), 401)
-            self.assertEqual(served.refused(Authorization="Bearer 0123456789abcdee"), 401)
-            self.assertEqual(served.refused(Authorization="0123456789abcdef"), 401)
-            right = {"Authorization": "Bearer 0123456789abcdef"}
-            self.assertEqual(served.refused(Host="example.com", **right), 200)
+            for page in (served.address, served.profiles_address):
+                with self.subTest(page=page):
+                    self.assertEqual(served.refused(page), 401)
+                    wrong = "Bearer 0123456789abcdee"
+                    self.assertEqual(served.refused(page, Authorization=wrong), 401)
+                    self.assertEqual(served.refused(page, Authorization="0123456789abcdef"), 401)
+                    right = {"Authorization": "Bearer 0123456789abcdef"}
+                    self.assertEqual(served.refused(page, Host="example.com", **right), 200)
 
     def test_refusals(self):
         short, readable = self.folder / "short", self.folder / "readable"
@@ -212,6 +232,188 @@ class Numbers(unittest.TestCase):
                 self.assertIn(why, ran.stderr)
 
 
+@unittest.skipUnless(GPUPROF, "GPUPROF is not set")
+class OfStacks(unittest.TestCase):
+    """OpenTelemetry's profiles."""
+
+    # Name, file, and the call's place in the code, which frames of Python do not have.
+    FRAMES = [
+        ("main", "/home/me/train.py", None),
+        ("step", "/home/me/train.py", None),
+        ("_ZN2at6native3mulEv", "/usr/lib/libtorch.so", 64),
+        (None, "/usr/lib/libtorch.so", 128),
+        (None, None, 256),
+    ]
+    NAMES = ["main", "step", "at::native::mul()", "libtorch.so", "unknown code"]
+    STACKS = [[1, 0], [2, 1, 0], [3, 2, 0], [4]]  # the innermost first
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "run.sqlite"
+        self.run_gpuprof("replay", CAPTURES / "torch_step.gpcap", "-q", "-o", self.file)
+        self.database = sqlite3.connect(self.file)
+        self.addCleanup(self.database.close)
+
+    def run_gpuprof(self, *words):
+        subprocess.run([GPUPROF, *map(str, words)], check=True, timeout=120)
+
+    def give_stacks(self):
+        """By correlation id the frames' names, outermost first; every third call has none."""
+        calls = self.database.execute(
+            "SELECT DISTINCT correlationId, processId FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY 1"
+        ).fetchall()
+        ((process,),) = {call[1:] for call in calls}
+        insert = self.database.executemany
+        insert("INSERT INTO STACK_FRAME(processId, frame, function, module, offset) VALUES(?, ?, ?, ?, ?)",
+               [(process, i, *frame) for i, frame in enumerate(self.FRAMES)])  # fmt: skip
+        insert("INSERT INTO STACK_ENTRY(processId, stack, position, frame) VALUES(?, ?, ?, ?)",
+               [(process, i, p, f) for i, stack in enumerate(self.STACKS) for p, f in enumerate(stack)])  # fmt: skip
+        chosen = {c: i % len(self.STACKS) for i, (c, _) in enumerate(calls) if i % 3}
+        insert("INSERT INTO CALL_STACK(correlationId, processId, stack) VALUES(?, ?, ?)",
+               [(c, process, stack) for c, stack in chosen.items()])  # fmt: skip
+        self.database.commit()
+        names = [[self.NAMES[f] for f in reversed(stack)] for stack in self.STACKS]
+        return {c: names[stack] for c, stack in chosen.items()}
+
+    def truth(self, stacks, begin, end):
+        """Time and number of work that begins in the window, by device, process and stack."""
+        found = collections.defaultdict(lambda: [0, 0])
+        for device, process, name, path, correlation, duration in self.database.execute(
+            'SELECT device_id, process_id, name, range_path, correlation_id, "end" - start'
+            " FROM gpu_activities WHERE start >= ? AND start < ?", (begin, end)):  # fmt: skip
+            above = stacks.get(correlation) or (path.split(" / ") if path else [])
+            sums = found[(f"GPU {device}", process, *above, name)]
+            sums[0] += duration
+            sums[1] += 1
+        return {key: tuple(sums) for key, sums in found.items()}
+
+    def sums(self, profiles):
+        found = collections.defaultdict(lambda: [0, 0])
+        for sample in profiles.samples:
+            place = [sample.attributes[key] for key in ("cuda.device", "process.pid")]
+            sums = found[(*place, *sample.frames)]
+            sums[0] += sample.time
+            sums[1] += sample.count
+        return {key: tuple(sums) for key, sums in found.items()}
+
+    def window(self, profiles):
+        return [profiles.attributes[f"gpuprof.window.{name}_ns"] for name in ("start", "end")]
+
+    def assert_true(self, served, stacks):
+        profiles = served.profiles()
+        metrics = served.numbers()
+        window = self.window(profiles)
+        self.assertEqual(
+            window, [metrics[f"gpuprof_window_{name}_ns"][()] for name in ("start", "end")]
+        )
+        self.assertEqual(profiles.duration, window[1] - window[0])
+        ((realtime, cupti),) = self.database.execute(
+            "SELECT realtime, cupti FROM CLOCK ORDER BY abs(cupti - ?) LIMIT 1", window[:1]
+        )
+        self.assertEqual(profiles.begin - realtime, window[0] - cupti)
+        found = self.sums(profiles)
+        self.assertEqual(found, self.truth(stacks, *window))
+        self.assertNotIn("gpuprof.stacks.left_out", profiles.attributes)
+        return profiles
+
+    def test_of_windows(self):
+        stacks = self.give_stacks()
+        for last in ("60min", "100ms", "20ms"):
+            with self.subTest(last=last), Served(self.file, "--last", last) as served:
+                profiles = self.assert_true(served, stacks)
+                kinds = {
+                    (name, kind)
+                    for sample in profiles.samples
+                    for name, kind in zip(sample.frames, sample.kinds)
+                    if name in self.NAMES
+                }
+        self.assertLessEqual(
+            kinds, {(n, "cpython" if i < 2 else "native") for i, n in enumerate(self.NAMES)}
+        )
+
+    def test_kinds_of_frames(self):
+        self.give_stacks()
+        with Served(self.file, "--last", "60min") as served:
+            kinds = {tuple(zip(s.frames, s.kinds))[:-1] for s in served.profiles().samples}
+        kind = dict(zip(self.NAMES, ["cpython"] * 2 + ["native"] * 3))
+        for stack in self.STACKS:
+            names = [self.NAMES[frame] for frame in reversed(stack)]
+            self.assertIn(tuple((name, kind[name]) for name in names), kinds)
+
+    def test_without_stacks(self):
+        with Served(self.file, "--last", "60min") as served:
+            profiles = self.assert_true(served, {})
+        self.assertTrue(any(len(sample.frames) > 2 for sample in profiles.samples))
+        self.assertEqual({k for s in profiles.samples for k in s.kinds[:-1]}, {None})
+
+    def test_an_export_of_the_same_window(self):
+        """The same message but for the limits."""
+        self.give_stacks()
+        with Served(self.file, "--last", "100ms") as served:
+            profiles = served.profiles()
+        ((zero,),) = self.database.execute("SELECT value FROM RUN WHERE key = 'zero_ns'")
+        begin, end = (f"{time - int(zero)}ns" for time in self.window(profiles))
+        exported = self.file.with_suffix(".otlp")
+        self.run_gpuprof("export", self.file, "-q", "--from", begin, "--to", end, "-o", exported)
+        other = Profiles(exported.read_bytes())
+        self.assertEqual((other.begin, other.duration, other.attributes),
+                         (profiles.begin, profiles.duration, profiles.attributes))  # fmt: skip
+        self.assertEqual(self.sums(other), self.sums(profiles))
+
+    def assert_bounded(self, names, kept):
+        """With a kernel of each name, each longer than the one before."""
+        self.database.execute("DELETE FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL WHERE _id_ > 1")
+        columns = [row[1] for row in self.database.execute(
+            "PRAGMA table_info(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)")]  # fmt: skip
+        (row,) = self.database.execute(
+            f"SELECT {', '.join(columns)} FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"
+        )
+        row = dict(zip(columns, row))
+        ((string,),) = self.database.execute("SELECT max(_id_) + 1 FROM StringTable")
+        self.database.executemany(
+            "INSERT INTO StringTable(_id_, value) VALUES(?, ?)",
+            [(string + i, name) for i, name in enumerate(names)],
+        )
+        rows = [
+            row | {"_id_": 2 + i, "name": string + i, "correlationId": 0, "end": row["start"] + 1000 + i}
+            for i in range(len(names))
+        ]  # fmt: skip
+        self.database.executemany(
+            f"INSERT INTO CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL({', '.join(map(json.dumps, columns))})"
+            f" VALUES({', '.join('?' * len(columns))})",
+            [tuple(each.values()) for each in rows],
+        )
+        self.database.commit()
+        with Served(self.file, "--last", "60min") as served:
+            profiles = served.profiles()
+        total = self.database.execute(
+            'SELECT sum("end" - start), count(*) FROM gpu_activities WHERE start > 0').fetchone()  # fmt: skip
+        self.assertEqual(
+            tuple(sum(getattr(s, value) for s in profiles.samples) for value in ("time", "count")),
+            total,
+        )
+        others = [s for s in profiles.samples if s.frames == ["(others)"]]
+        self.assertEqual(
+            [(s.attributes, s.kinds) for s in others], [({"cuda.device": "GPU 0"}, [None])]
+        )
+        samples = len(profiles.samples) - 1
+        self.assertIn(samples, kept)
+        ((stacks,),) = self.database.execute(
+            "SELECT count(*) FROM (SELECT DISTINCT stream_id, name, range_path FROM gpu_activities"
+            " WHERE start > 0)")  # fmt: skip
+        self.assertEqual(profiles.attributes["gpuprof.stacks.left_out"], stacks - samples)
+        shortest = min(s.time for s in profiles.samples if s is not others[0])
+        return shortest
+
+    def test_at_most_ten_thousand_stacks(self):
+        shortest = self.assert_bounded([f"kernel_{i}" for i in range(12_000)], {10_000})
+        self.assertGreater(shortest, 2000)  # the longest are in it
+
+    def test_at_most_four_mebibytes(self):
+        self.assert_bounded([f"{i}".rjust(100_000, "x") for i in range(60)], range(30, 50))
+
+
 class OfARecording(FakeTest):
     def test_it_grows(self):
         target = self.start_ready(self.command(["obeys"]), TMPDIR=self.folder)
@@ -225,6 +427,12 @@ class OfARecording(FakeTest):
             self.tell(target, "launch 20")
             self.wait_for(lambda: counts(served.numbers()) == 27)
             self.assertEqual(served.numbers()["gpuprof_step_seconds_count"], {("step",): 3})
+            counted = lambda: sum(  # noqa: E731
+                s.count for s in served.profiles().samples if s.frames[-1] == "counted")  # fmt: skip
+            self.wait_for(lambda: counted() == 27)
+            self.tell(target, "launch 30")
+            self.wait_for(lambda: counted() == 57)
+            self.wait_for(lambda: counts(served.numbers()) == 57)
             self.tell(target, "exit")
             target.communicate(timeout=60)
             self.assertEqual(target.returncode, 7)

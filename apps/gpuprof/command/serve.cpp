@@ -1,4 +1,4 @@
-// gpuprof serve: numbers of a recording for Prometheus.
+// gpuprof serve: numbers of a recording for Prometheus, and profiles for OpenTelemetry.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -16,13 +16,18 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
 #include "libprof/base/text.hpp"
+#include "libprof/exchange/export/otlp.hpp"
 #include "libprof/record/launch/control_socket.hpp"
+#include "libprof/report/latest_window.hpp"
 #include "libprof/report/prometheus.hpp"
 #include "libprof/view/server/metrics_page.hpp"
 #include "libprof/view/server/server.hpp"
 
 namespace gpuprof::app {
 namespace {
+
+// gRPC's limit; OpenTelemetry's collector takes 20 MiB over HTTP.
+constexpr exporting::OtlpLimits most_of_profiles{.stacks = 10'000, .bytes = 4 << 20};
 
 struct ServeArguments {
   std::string recording;
@@ -76,12 +81,24 @@ int serve_numbers(ServeArguments& arguments) {
   // Says what is wrong with the file now, and not only to Prometheus.
   reading::ProfileFile(file).database();
   view::Listener listener(arguments.endpoint, token);
-  report::Prometheus numbers(arguments.last.value_or(std::chrono::seconds(60)));
-  view::MetricsPage page(file, [&](store::Database& database, const std::function<void()>& check) {
-    return numbers.text(database, check);
-  });
+  report::LatestWindow latest(arguments.last.value_or(std::chrono::seconds(60)));
+  report::LatestWindow::Times window;
+  report::Prometheus numbers;
+  using Check = std::function<void()>;
+  view::MetricsPages pages(
+      file, [&](store::Database& database) { window = latest.find(database); },
+      {{.path = "metrics",
+        .type = "text/plain; version=0.0.4",
+        .read = [&](store::Database& database,
+                    const Check& check) { return numbers.text(database, window, check); }},
+       {.path = "v1development/profiles",
+        .type = view::protobuf_type,
+        .read = [&](store::Database& database, const Check& check) {
+          return exporting::otlp_of_window(database, window.from, window.to, most_of_profiles,
+                                           check);
+        }}});
   std::cout << listener.address() << "metrics\nCtrl-C ends it." << std::endl;
-  listener.serve([&](const view::Request& request) { return page(request); },
+  listener.serve([&](const view::Request& request) { return pages(request); },
                  &Progress::is_interrupted);
   return 0;
 }
@@ -109,7 +126,11 @@ void declare_serve(Grammar& grammar, ServeArguments& arguments) {
                "TIME");
   grammar.footer(
       "\nPrometheus text at /metrics: the account of each GPU, kernels, copies, steps, NCCL's "
-      "operations,\nlosses and records, in at most 500 series. docs/serve.md describes them.");
+      "operations,\nlosses and records, in at most 500 series. OpenTelemetry's profiles of the "
+      "same "
+      "time at\n/v1development/profiles: GPU time by stack, in at most 4 MiB. docs/serve.md "
+      "describes "
+      "both.");
 }
 
 }  // namespace
@@ -117,7 +138,7 @@ void declare_serve(Grammar& grammar, ServeArguments& arguments) {
 extern const Subcommand serve_command{
     .name = "serve",
     .usage = "FILE|PID [--listen ADDRESS:PORT]",
-    .help = "Answer Prometheus with the numbers of a recording that goes on",
+    .help = "Answer Prometheus and OpenTelemetry while a recording goes on",
     .rare = true,
     .declare = command<ServeArguments, declare_serve, serve_numbers>,
 };

@@ -8,6 +8,7 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/saturating.hpp"
+#include "libprof/read/clocks.hpp"
 
 namespace gpuprof::memory {
 namespace {
@@ -122,21 +123,6 @@ Value fragmentation(std::int64_t blocks, std::int64_t free, std::int64_t largest
 }
 
 Value known(const std::optional<std::int64_t>& number) { return number ? Value(*number) : Value(); }
-
-// When a snapshot was taken, on CUPTI's clock. Nullopt: not during the run.
-std::optional<std::int64_t> on_cuptis_clock(store::Database& database, std::int64_t realtime) {
-  constexpr std::int64_t between = 20'000'000'000;  // ns; clocks are read every 10 s
-  reading::Tables tables(database);
-  if (!tables.has("CLOCK", "realtime") || !tables.has("CLOCK", "cupti")) return {};
-  auto row = database.prepare(
-      "SELECT realtime, cupti FROM main.CLOCK WHERE typeof(realtime) = 'integer' AND "
-      "typeof(cupti) = 'integer' ORDER BY abs(realtime - ?1) LIMIT 1");
-  row.bind(1, realtime);
-  if (!row.step()) return {};
-  const std::int64_t past = saturating_subtract(realtime, row.integer(0));
-  if (past > between || past < -between) return {};
-  return saturating_add(row.integer(1), past);
-}
 
 // What allocations cover of a segment.
 struct Cover {
@@ -366,7 +352,9 @@ TorchTables torch_tables(reading::Profile& profile, const TorchSnapshot& snapsho
                 "the table memory_processes lists its processes", ExitCode::bad_option);
   }
   auto time = question.time;
-  if (!time && snapshot.taken_at) time = on_cuptis_clock(profile.database(), *snapshot.taken_at);
+  if (!time && snapshot.taken_at) {
+    time = reading::on_cuptis_clock(profile.database(), *snapshot.taken_at);
+  }
   std::int64_t seen = 0;
   Overlay overlay = lay_over(
       [&](const std::function<void(const Operation&)>& visit) {

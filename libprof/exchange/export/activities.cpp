@@ -79,7 +79,8 @@ class Lookups {
     }
   }
 
-  compute::CorrelationSet launches;
+  compute::CorrelationSet launches;  // if notes_launches
+  bool notes_launches = true;
   const std::size_t most_waiting;
 
  private:
@@ -169,6 +170,7 @@ class GpuSource : public ActivitySource {
  private:
   static reading::TimedTable table_of(const schema::GpuKind& kind, Lookups& lookups) {
     reading::TimedTable table = integers_of(kind.kind, lookups, kind.end);
+    if (!lookups.notes_launches) return table;
     table.looked_at = {"start", std::string(kind.end), "correlationId"};
     table.look = [&lookups](const columns::Chunk& chunk) { lookups.add_launches(chunk); };
     return table;
@@ -269,6 +271,27 @@ class RangeSource : public ActivitySource {
   const reading::Window window_;
 };
 
+void add_gpu_work(Merge<ActivitySource>& merge, reading::Profile& profile, Lookups& lookups) {
+  for (const schema::GpuKind& kind : schema::gpu_kinds) {
+    if (profile.has_rows(kind.kind)) {
+      merge.add(std::make_unique<GpuSource>(profile, lookups, kind));
+    }
+  }
+}
+
+void visit_in_order(Merge<ActivitySource>& merge, reading::Profile& profile,
+                    const std::vector<std::int64_t>& processes,
+                    const std::function<void(const Activity&)>& visit, Visited& visited) {
+  for (const auto& source : merge.sources()) source->begin();
+  while (ActivitySource* source = merge.next()) {
+    const Activity& activity = source->read();
+    if (!processes.empty() && !std::ranges::count(processes, activity.process)) continue;
+    if (visited.activities % 65536 == 0) profile.progress("writing");
+    ++visited.activities;
+    visit(activity);
+  }
+}
+
 }  // namespace
 
 Visited visit_activities(reading::Profile& profile, const reading::Window& window,
@@ -291,21 +314,24 @@ Visited visit_activities(reading::Profile& profile, const reading::Window& windo
     merge.add(std::make_unique<SynchronizationSource>(profile, lookups));
   }
   profile.progress("looking for launches");
+  add_gpu_work(merge, profile, lookups);
   for (const schema::GpuKind& kind : schema::gpu_kinds) {
     if (!profile.has_rows(kind.kind)) continue;
-    merge.add(std::make_unique<GpuSource>(profile, lookups, kind));
     auto lost = profile.select(kind.kind, {"count(*)"}, "WHERE NOT (" + has_times(kind.end) + ")");
     if (lost.step()) visited.without_times += lost.integer(0);
   }
-  for (const auto& source : merge.sources()) source->begin();
-  while (ActivitySource* source = merge.next()) {
-    const Activity& activity = source->read();
-    if (!processes.empty() && !std::ranges::count(processes, activity.process)) continue;
-    if (visited.activities % 65536 == 0) profile.progress("writing");
-    ++visited.activities;
-    visit(activity);
-  }
+  visit_in_order(merge, profile, processes, visit, visited);
   return visited;
+}
+
+void visit_gpu_work(reading::Profile& profile, Texts& texts,
+                    const std::function<void(const Activity&)>& visit) {
+  Visited visited;
+  Lookups lookups(profile, texts, columns::OrderedRows::most_waiting);
+  lookups.notes_launches = false;
+  Merge<ActivitySource> merge;
+  add_gpu_work(merge, profile, lookups);
+  visit_in_order(merge, profile, {}, visit, visited);
 }
 
 }  // namespace gpuprof::exporting

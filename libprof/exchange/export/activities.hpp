@@ -75,4 +75,8 @@ Visited visit_activities(reading::Profile& profile, const reading::Window& windo
                          const std::function<void(const Activity&)>& visit,
                          std::size_t most_waiting = columns::OrderedRows::most_waiting);
 
+// The same of GPU work alone: nothing else is read. Its `launches` are not known.
+void visit_gpu_work(reading::Profile& profile, Texts& texts,
+                    const std::function<void(const Activity&)>& visit);
+
 }  // namespace gpuprof::exporting

@@ -1,5 +1,5 @@
 // Time of GPU work by device, stream, and the functions that asked for it or NVTX ranges: folded
-// stacks, speedscope, pprof and OpenTelemetry's profiles.
+// stacks, speedscope and pprof. OpenTelemetry's profiles are in otlp.cpp.
 #include <zlib.h>
 
 #include <algorithm>
@@ -12,73 +12,21 @@
 #include "libprof/base/printable.hpp"
 #include "libprof/base/saturating.hpp"
 #include "libprof/base/utf8.hpp"
-#include "libprof/exchange/export/code_stacks.hpp"
 #include "libprof/exchange/export/format.hpp"
 #include "libprof/exchange/export/protobuf.hpp"
+#include "libprof/exchange/export/work_stacks.hpp"
 
 namespace gpuprof::exporting {
 namespace {
 
-constexpr std::string_view between_ranges = " / ";
-
-// From the outermost range to the innermost.
-std::vector<StackFrame> ranges_of(std::string_view path) {
-  std::vector<StackFrame> frames;
-  while (!path.empty()) {
-    const std::size_t end = path.find(between_ranges);
-    frames.push_back({std::string(path.substr(0, end))});
-    path = end == std::string_view::npos ? "" : path.substr(end + between_ranges.size());
-  }
-  return frames;
-}
-
-// Sums by stream and stack: the functions that asked for work, or without these NVTX ranges.
-// Memory: the distinct stacks, and CodeStacks.
-class StackWriter : public FormatWriter {
+class StackWriter : public FormatWriter, protected WorkStacks {
  public:
-  StackWriter(TextFile& file, reading::Profile& profile)
-      : file_(file), profile_(profile), code_(profile) {}
+  StackWriter(TextFile& file, reading::Profile& profile) : WorkStacks(profile), file_(file) {}
 
-  void add(const Activity& activity) override {
-    if (activity.group != Activity::Group::gpu) return;
-    const std::uint32_t code =
-        code_.stack_of(activity.process, activity.node, activity.correlation);
-    Sum& sum = sums_[{activity.device, activity.process, activity.context, activity.stream}][{
-        code, code == 0 ? std::string(activity.path) : std::string(), std::string(activity.name)}];
-    sum.time = saturating_add(sum.time, activity.duration());
-    ++sum.count;
-  }
+  void add(const Activity& activity) override { WorkStacks::add(activity); }
 
  protected:
-  using Stream = std::array<std::int64_t, 4>;  // device, process, context, stream
-  struct Sum {
-    std::int64_t time = 0, count = 0;
-  };
-  struct Stack {
-    std::uint32_t code = 0;  // of CodeStacks; 0: none
-    std::string path, work;
-    auto operator<=>(const Stack&) const = default;
-  };
-  using Stacks = std::map<Stack, Sum>;
-
-  // Outermost first, and last the work itself.
-  std::vector<StackFrame> frames_of(const Stack& stack) const {
-    const auto code = code_.frames(stack.code);
-    std::vector<StackFrame> frames(code.begin(), code.end());
-    if (stack.code == 0) frames = ranges_of(stack.path);
-    frames.push_back({.name = stack.work, .kind = StackFrame::Kind::work});
-    return frames;
-  }
-
-  std::string device(const Stream& stream) { return "GPU " + std::to_string(stream[0]); }
-  std::string stream_name(const Stream& stream) {
-    return "stream " + profile_.names().stream(stream[0], stream[2], stream[3]);
-  }
-
   TextFile& file_;
-  reading::Profile& profile_;
-  const CodeStacks code_;
-  std::map<Stream, Stacks> sums_;
 };
 
 class FoldedWriter : public StackWriter {
@@ -300,170 +248,6 @@ class PprofWriter : public StackWriter {
   std::map<StackFrame, std::int64_t> locations_;
 };
 
-// From OpenTelemetry's profiles.proto (v1development, 1.45), with the numbers of its fields.
-namespace otlp {
-constexpr std::uint32_t resource_profiles = 1, dictionary = 2;
-constexpr std::uint32_t scope_profiles = 2, scope = 1, profiles = 2, scope_name = 1;
-namespace profile {
-constexpr std::uint32_t sample_type = 1, samples = 2, time = 3, duration = 4;
-}
-namespace value_type {
-constexpr std::uint32_t type = 1, unit = 2;
-}
-namespace sample {
-constexpr std::uint32_t stack = 1, attribute = 2, value = 4;
-}
-namespace table {
-constexpr std::uint32_t mapping = 1, location = 2, function = 3, string = 5, attribute = 6,
-                        stack = 7;
-}
-namespace location {
-constexpr std::uint32_t line = 3, attribute = 4, line_function = 1, line_number = 2;
-}
-namespace function {
-constexpr std::uint32_t name = 1, file = 3;
-}
-namespace attribute {
-constexpr std::uint32_t key = 1, value = 2, text = 1, number = 3;
-}
-constexpr std::uint32_t stack_location = 1;
-constexpr std::string_view name_of_scope = "gpuprof";
-}  // namespace otlp
-
-// Two profiles with the same samples: times and numbers.
-class OtlpWriter : public StackWriter {
- public:
-  using StackWriter::StackWriter;
-
-  void finish() override {
-    // The first entry of each table is for what is not set.
-    for (std::uint32_t table = otlp::table::mapping; table <= otlp::table::stack; ++table) {
-      if (table != otlp::table::string) dictionary_.message(table, Message());
-    }
-    string("");
-    Message times = profile("gpu_time", "nanoseconds"), counts = profile("gpu_work", "count");
-    for (const auto& [stream, stacks] : sums_) {
-      Message attributes;
-      const auto add = [&](const char* key, const Message& value) {
-        attributes.number(otlp::sample::attribute, attribute(key, value));
-      };
-      add("cuda.device", text(device(stream)));
-      add("cuda.stream", text(stream_name(stream)));
-      if (stream[1]) add("process.pid", Message().number(otlp::attribute::number, stream[1]));
-      for (const auto& [stack, sum] : stacks) {
-        Message place;
-        place.number(otlp::sample::stack, number_of(frames_of(stack))).append(attributes);
-        const auto with = [&](std::int64_t value) {
-          return Message().append(place).number(otlp::sample::value, value);
-        };
-        times.message(otlp::profile::samples, with(sum.time));
-        counts.message(otlp::profile::samples, with(sum.count));
-      }
-    }
-    Message scope;
-    scope.message(otlp::scope, Message().text(otlp::scope_name, otlp::name_of_scope))
-        .message(otlp::profiles, times)
-        .message(otlp::profiles, counts);
-    Message whole;
-    whole.message(otlp::resource_profiles, Message().message(otlp::scope_profiles, scope))
-        .message(otlp::dictionary, dictionary_);
-    file_ << whole.bytes();
-  }
-
-  // Its scope comes first, after three lengths.
-  static bool is_one(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::array<char, 40> begin{};
-    file.read(begin.data(), begin.size());
-    const std::string_view bytes(begin.data(), static_cast<std::size_t>(file.gcount()));
-    const Message scope =
-        Message().message(otlp::scope, Message().text(otlp::scope_name, otlp::name_of_scope));
-    return bytes.starts_with(beginning) && bytes.find(scope.bytes()) != bytes.npos;
-  }
-  static constexpr std::string_view beginning = "\n";
-
- private:
-  Message profile(const char* type, const char* unit) {
-    Message profile;
-    profile.message(otlp::profile::sample_type, Message()
-                                                    .number(otlp::value_type::type, string(type))
-                                                    .number(otlp::value_type::unit, string(unit)));
-    if (!profile_.database().has_column("RUN", "value")) return profile;
-    const auto of_run = [this](const char* key) {
-      return profile_.database().integer("SELECT value FROM main.RUN WHERE key = '" +
-                                         std::string(key) + "'");
-    };
-    const auto begin = of_run("t0_realtime_ns"), end = of_run("t1_realtime_ns");
-    if (begin) profile.fixed64(otlp::profile::time, static_cast<std::uint64_t>(*begin));
-    if (begin && end && *end >= *begin) profile.number(otlp::profile::duration, *end - *begin);
-    return profile;
-  }
-  static Message text(const std::string& value) {
-    return Message().text(otlp::attribute::text, valid_utf8(value));
-  }
-  // The number of an entry in its table; tells whether it is new there.
-  template <class Numbers, class Key>
-  static std::pair<std::int64_t, bool> numbered(Numbers& numbers, Key&& key) {
-    const auto next = static_cast<std::int64_t>(numbers.size()) + 1;
-    const auto [place, is_new] = numbers.try_emplace(std::forward<Key>(key), next);
-    return {place->second, is_new};
-  }
-  std::int64_t string(const std::string& value) {
-    const auto [number, is_new] = numbered(strings_, value);
-    if (is_new) dictionary_.text(otlp::table::string, valid_utf8(value));
-    return number - 1;  // the empty one is among them
-  }
-  std::int64_t attribute(const char* key, const Message& value) {
-    const auto [number, is_new] =
-        numbered(attributes_, std::pair(std::string(key), std::string(value.bytes())));
-    if (is_new) {
-      dictionary_.message(otlp::table::attribute, Message()
-                                                      .number(otlp::attribute::key, string(key))
-                                                      .message(otlp::attribute::value, value));
-    }
-    return number;
-  }
-  std::int64_t function(const StackFrame& frame) {
-    const auto [number, is_new] = numbered(functions_, std::pair(frame.name, frame.file));
-    if (is_new) {
-      const std::int64_t name = string(frame.name), file = string(frame.file);
-      dictionary_.message(
-          otlp::table::function,
-          Message().number(otlp::function::name, name).number(otlp::function::file, file));
-    }
-    return number;
-  }
-  std::int64_t location(const StackFrame& frame) {
-    const auto [number, is_new] = numbered(locations_, frame);
-    if (!is_new) return number;
-    Message place;
-    place.message(otlp::location::line,
-                  Message()
-                      .number(otlp::location::line_function, function(frame))
-                      .number(otlp::location::line_number, std::max<std::int64_t>(frame.line, 0)));
-    constexpr std::array<const char*, 4> types{nullptr, "cpython", "native", "cuda"};
-    if (const char* const type = types[static_cast<std::size_t>(frame.kind)]) {
-      place.number(otlp::location::attribute, attribute("profile.frame.type", text(type)));
-    }
-    dictionary_.message(otlp::table::location, place);
-    return number;
-  }
-  std::int64_t number_of(const std::vector<StackFrame>& frames) {
-    Message stack;  // innermost first
-    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-      stack.number(otlp::stack_location, location(*frame));
-    }
-    const auto [number, is_new] = numbered(stacks_, std::string(stack.bytes()));
-    if (is_new) dictionary_.message(otlp::table::stack, stack);
-    return number;
-  }
-
-  Message dictionary_;
-  std::map<std::string, std::int64_t> strings_, stacks_;  // stacks by their bytes
-  std::map<std::pair<std::string, std::string>, std::int64_t> functions_, attributes_;
-  std::map<StackFrame, std::int64_t> locations_;
-};
-
 // "GPU 0;step;kernel 123" in every line.
 bool is_folded(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -518,17 +302,6 @@ extern const FileFormat pprof_format{
     .help = "ns and number of GPU work by stream, in the same way, for pprof",
     .make = [](TextFile& file, reading::Profile& profile) -> std::unique_ptr<FormatWriter> {
       return std::make_unique<PprofWriter>(file, profile);
-    },
-};
-
-extern const FileFormat otlp_format{
-    .name = "otlp",
-    .ending = ".otlp",
-    .begins = OtlpWriter::beginning,
-    .is_one = OtlpWriter::is_one,
-    .help = "the same with types of frames (cpython, native, cuda), as OpenTelemetry's profiles",
-    .make = [](TextFile& file, reading::Profile& profile) -> std::unique_ptr<FormatWriter> {
-      return std::make_unique<OtlpWriter>(file, profile);
     },
 };
 

@@ -117,7 +117,9 @@ std::optional<Request> parse_request(std::string_view head) {
 std::string written(const Response& response, bool keep) {
   std::string text = "HTTP/1.1 " + std::to_string(response.status) + " " +
                      std::string(reason(response.status)) + "\r\n";
-  text += "Content-Type: " + std::string(response.type) + "; charset=utf-8\r\n";
+  const bool is_text = response.type != protobuf_type;
+  text +=
+      "Content-Type: " + std::string(response.type) + (is_text ? "; charset=utf-8" : "") + "\r\n";
   text += "Content-Length: " + std::to_string(response.body.size()) + "\r\n";
   if (response.status == 401) text += "WWW-Authenticate: Bearer\r\n";
   if (response.status == 405) text += "Allow: GET\r\n";

@@ -27,6 +27,9 @@ constexpr std::size_t longest_head = 16 << 10;  // bytes
 // Parses everything up to the empty line; nullopt if malformed.
 std::optional<Request> parse_request(std::string_view head);
 
+constexpr std::string_view protobuf_type = "application/x-protobuf";
+
+// Everything but protocol buffers is text in UTF-8.
 struct Response {
   int status = 200;
   std::string_view type = "application/json";
