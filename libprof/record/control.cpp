@@ -74,6 +74,8 @@ Control::Control(ControlOptions options, launch::Listener& listener, LoadingThre
           {.most = options_.most_snapshots,
            .between = std::min(between_snapshots, options_.kept.value_or(between_snapshots) / 2)},
           options_.note),
+      peers_(options_.keeps_last ? options_.group : std::nullopt, folder_of(listener.socket_path()),
+             [this](const std::string& text) { note(text); }),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (stop_ < 0) throw Error(std::string("no descriptor for control: ") + std::strerror(errno));
   const auto begin = since_ + options_.delay.value_or(milliseconds(0));
@@ -112,6 +114,7 @@ Control::~Control() {
 
 void Control::run() {
   while (turn(patience_ms(), true)) continue;
+  goes_on_ = false;
   // Copies that have begun are worth the wait, and need this thread. What else has happened is in
   // the run's file.
   take_incidents();
@@ -130,17 +133,23 @@ bool Control::turn(int patience, bool goes_on) {
   if (poll(waiting, std::size(waiting), patience) < 0 && errno != EINTR) return false;
   if (waiting[0].revents) return false;
   try {
+    if (waiting[1].revents) {
+      socket_->serve(
+          [this](const wire::Fields& request, pid_t caller) { return answer(request, caller); });
+    }
     if (goes_on) {
+      // Of the time of the request, so before this run's own, which may be in it.
+      if (const auto asked = std::exchange(peers_request_, std::nullopt)) {
+        write_snapshots(snapshots_.begin_for_another(asked->why, Clock::now()), asked->moment);
+      }
       look_at_the_clock();
       look_at_the_size();
       if (waiting[2].revents) look_at_the_signal();
       take_incidents();
-      if (const auto why = snapshots_.due(Clock::now())) write_snapshots(*why);
+      look_for_snapshots();
     }
     snapshots_.look_after();
-    if (waiting[1].revents) {
-      socket_->serve([this](const wire::Fields& request) { return answer(request); });
-    }
+    peers_.look_after();
   } catch (const std::exception&) {
     // There was no memory for this request.
   }
@@ -193,17 +202,26 @@ void Control::look_at_the_size() {
 void Control::look_at_the_signal() {
   signalfd_siginfo taken{};
   if (read(signal_, &taken, sizeof taken) != sizeof taken) return;
-  write_snapshots("SIGUSR2");
+  write_snapshots("SIGUSR2", Snapshots::Moment::now());
+}
+
+// The others are asked before this run's own processes, so that all begin at once.
+void Control::look_for_snapshots() {
+  const auto why = snapshots_.due(Clock::now());
+  if (!why) return;
+  const Snapshots::Moment moment = Snapshots::Moment::now();
+  peers_.ask(*why, moment);
+  write_snapshots(*why, moment);
 }
 
 // All processes are asked at once, so the files have the same time.
-void Control::write_snapshots(const std::string& why) {
+void Control::write_snapshots(const std::string& why, const Snapshots::Moment& moment) {
   wire::Fields ignored;
   flush(ignored, listener_.ask_targets(std::nullopt, collector_patience));
   std::vector<std::string> files = loading_.committed().files;
   // Files of processes that ended long ago are whole.
   if (files.size() > 1) std::erase_if(files, std::not_fn(is_in_use));
-  snapshots_.write(files, why);
+  snapshots_.write(files, why, moment, files.size() > 1 || peers_.group().has_value());
   if (files.empty()) note(why + ": nothing is recorded yet");
 }
 
@@ -218,7 +236,7 @@ void Control::take_incidents() {
         incident.process == 0 ? active.empty() : std::ranges::count(active, incident.process) == 0;
     if (!traces_ || is_over) continue;
     const std::string where = files.size() > 1 ? " (" + file_name_of(file) + ")" : "";
-    snapshots_.add_incident(incident.text + where, now);
+    snapshots_.add_incident_of_a_job(incident.text + where, now);
   }
   for (const launch::Death& death : listener_.take_deaths()) {
     // It may be the last process, so the end of the run.
@@ -252,7 +270,19 @@ launch::Collectors::Asked Control::trace(bool on) {
   return listener_.ask_targets(on, collector_patience);
 }
 
-wire::Fields Control::answer(const wire::Fields& request) {
+// Of another launcher of this job. It is answered at once, and the snapshot is written afterwards.
+wire::Fields Control::answer_peer(const wire::Fields& request, pid_t caller) {
+  auto asked = peers_.parsed(request, caller);
+  if (!asked) return {};
+  const std::string refusal = !goes_on_ ? "its run is over"
+                              : loading_.committed().files.empty()
+                                  ? "nothing is recorded yet"
+                                  : snapshots_.refusal(Clock::now());
+  if (refusal.empty()) peers_request_ = std::move(asked);
+  return peers_.answer(refusal);
+}
+
+wire::Fields Control::answer(const wire::Fields& request, pid_t caller) {
   const std::string_view what = request.text("do");
   wire::Fields answer;
   if (what.empty()) {
@@ -260,6 +290,7 @@ wire::Fields Control::answer(const wire::Fields& request) {
     return answer;
   }
   if (what == "status") return status();
+  if (what == Peers::request_name) return answer_peer(request, caller);
   const bool switches = what == "start" || what == "stop";
   if (switches && !options_.why_not_switched.empty()) return refused(options_.why_not_switched);
   if (switches) {
@@ -300,6 +331,10 @@ wire::Fields Control::status() {
   fields.set("gpuprof", static_cast<std::int64_t>(getpid()));
   fields.set("processes", joined(listener_.active_processes(), " "));
   fields.set("trace", options_.recorded);
+  if (const auto& group = peers_.group()) {
+    fields.set("job", group->id);
+    if (group->rank) fields.set("rank", *group->rank);
+  }
   fields.set("files", joined(files, "\n"));
   fields.set("bytes", static_cast<std::int64_t>(bytes()));
   fields.set("records", kept(totals));

@@ -2,6 +2,8 @@
 // and by the clock.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -10,9 +12,11 @@
 #include <thread>
 #include <vector>
 
+#include "libprof/record/job_group.hpp"
 #include "libprof/record/launch/control_socket.hpp"
 #include "libprof/record/launch/listener.hpp"
 #include "libprof/record/loading_thread.hpp"
+#include "libprof/record/peers.hpp"
 #include "libprof/record/run_watch.hpp"
 #include "libprof/record/snapshots.hpp"
 #include "libprof/record/trigger.hpp"
@@ -36,8 +40,10 @@ struct ControlOptions {
   std::vector<Trigger> triggers = {};
   int most_snapshots = 0;
   std::optional<std::chrono::milliseconds> kept = {};  // how much stays; absent: not known
-  std::function<bool()> hurried = {};                  // nothing may take long any more
-  Say note = {};                                       // what happens; may be empty
+  // With `keeps_last`: whose incidents have snapshots of all; absent: this run's alone.
+  std::optional<JobGroup> group = {};
+  std::function<bool()> hurried = {};  // nothing may take long any more
+  Say note = {};                       // what happens; may be empty
 };
 
 // Has a thread of its own, "control", which alone switches tracing. It asks the collectors, waits
@@ -65,9 +71,11 @@ class Control {
   void look_at_the_size();
   void look_at_the_signal();
   void take_incidents();
-  void write_snapshots(const std::string& why);
+  void look_for_snapshots();
+  void write_snapshots(const std::string& why, const Snapshots::Moment& moment);
   int patience_ms() const;
-  wire::Fields answer(const wire::Fields& request);
+  wire::Fields answer(const wire::Fields& request, pid_t caller);
+  wire::Fields answer_peer(const wire::Fields& request, pid_t caller);
   bool is_meant(const wire::Fields& request);
   wire::Fields status();
   // Makes everything recorded so far readable. Adds what was not possible to `answer`.
@@ -88,7 +96,10 @@ class Control {
   std::optional<std::chrono::system_clock::time_point> at_;  // when it begins, by `every`
   RunWatch watch_;
   Snapshots snapshots_;
-  int signal_ = -1;  // a signalfd; -1: it is not taken
+  Peers peers_;
+  std::optional<Peers::Request> peers_request_;  // that was accepted: it is written next
+  bool goes_on_ = true;                          // the run does
+  int signal_ = -1;                              // a signalfd; -1: it is not taken
   int stop_ = -1;
   std::thread thread_;
 };

@@ -6,8 +6,10 @@
 #include <array>
 #include <ctime>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
+#include "libprof/base/clock.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/text.hpp"
 
@@ -15,14 +17,10 @@ namespace gpuprof::record {
 namespace {
 
 constexpr std::chrono::milliseconds snapshot_patience{3'600'000};
-
-std::string time_of_name() {
-  std::array<char, 32> text{};
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  std::strftime(text.data(), text.size(), "-%Y%m%d-%H%M%S", localtime_r(&now, &parts));
-  return text.data();
-}
+// Launchers look at their files twice a second, and records of the same moment come to different
+// files at different times.
+constexpr std::chrono::seconds same_incident{2};
+constexpr std::string_view shape_of_name = "-00000000-000000";
 
 }  // namespace
 
@@ -49,17 +47,33 @@ std::string Snapshots::free_name(const std::string& file, const std::string& tim
   return name;
 }
 
-void Snapshots::write(const std::vector<std::string>& files, const std::string& why) {
-  const std::string time = time_of_name();
+Snapshots::Moment Snapshots::Moment::now() {
+  std::array<char, 32> text{};
+  const std::int64_t ns = clock_ns(CLOCK_REALTIME);
+  const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
+  std::tm parts{};
+  std::strftime(text.data(), text.size(), "-%Y%m%d-%H%M%S", localtime_r(&seconds, &parts));
+  return {.name = text.data(), .realtime = ns};
+}
+
+bool Snapshots::Moment::is_plausible() const {
+  return realtime > 0 && std::ranges::equal(name, shape_of_name, [](char c, char shape) {
+           return shape == '0' ? c >= '0' && c <= '9' : c == shape;
+         });
+}
+
+void Snapshots::write(const std::vector<std::string>& files, const std::string& why,
+                      const Moment& moment, bool cut) {
   for (const std::string& file : files) {
-    const std::string name = free_name(file, time);
+    const std::string name = free_name(file, moment.name);
+    std::vector<std::string> words{"snapshot", file,           "-q",        "-o",
+                                   name,       "--why=" + why, "--as-it-is"};
+    if (cut) words.push_back("--until=" + std::to_string(moment.realtime));
     try {
-      copies_.push_back({name, why,
-                         std::make_unique<HelperProcess>(
-                             "/proc/self/exe",
-                             std::vector<std::string>{"snapshot", file, "-q", "-o", name,
-                                                      "--why=" + why, "--as-it-is"},
-                             std::vector<HelperProcess::File>{}, snapshot_patience)});
+      copies_.push_back(
+          {name, why,
+           std::make_unique<HelperProcess>("/proc/self/exe", words,
+                                           std::vector<HelperProcess::File>{}, snapshot_patience)});
     } catch (const Error& error) {
       note(name + ": " + error.what());
     }
@@ -72,6 +86,29 @@ void Snapshots::add_incident(const std::string& why, Clock::time_point due) {
   } else {
     waiting_ = {why, 0, due};
   }
+}
+
+void Snapshots::add_incident_of_a_job(const std::string& why, Clock::time_point now) {
+  if (!another_ || now - *another_ >= same_incident) return add_incident(why, now);
+  note(why + ": it is in the snapshot that was asked for");
+}
+
+std::string Snapshots::refusal(Clock::time_point now) const {
+  if (begun_ == limits_.most) {
+    return "it has written " + count_of(begun_, "snapshot") + ", and writes no more (--snapshots)";
+  }
+  if (last_ && now - *last_ < limits_.between) {
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - *last_).count();
+    return "its last one was begun " + std::to_string(ms) + " ms before";
+  }
+  return writes() ? "it still writes the one before" : "";
+}
+
+std::string Snapshots::begin_for_another(const std::string& why, Clock::time_point now) {
+  ++begun_;
+  last_ = another_ = now;
+  const auto own = std::exchange(waiting_, std::nullopt);
+  return own ? why + "; and here: " + own->text() : why;
 }
 
 void Snapshots::look_after() {

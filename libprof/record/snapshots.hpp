@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -31,12 +32,32 @@ class Snapshots {
   Snapshots(Limits limits, std::function<void(const std::string&)> note)
       : limits_(limits), note_(std::move(note)) {}
 
-  // At once. The files have been flushed.
-  void write(const std::vector<std::string>& files, const std::string& why);
+  // Of all files of a snapshot, and of the snapshots of a job.
+  struct Moment {
+    std::string name;           // "-20261126-174901", in the files' names
+    std::int64_t realtime = 0;  // [ns since 1970] the copies have what began before it
+
+    static Moment now();
+    // What another launcher says becomes part of a name.
+    bool is_plausible() const;
+  };
+
+  // At once. The files have been flushed. `cut`: what began after the moment is left out, so that
+  // copies end together; it costs a reading of all rows, which are otherwise copied unread.
+  void write(const std::vector<std::string>& files, const std::string& why, const Moment& moment,
+             bool cut);
   // `due`: not before. It is no use if the run ends meanwhile.
   void add_incident(const std::string& why, Clock::time_point due);
+  // The same for what all ranks of a job see at about the same time: one that another launcher's
+  // snapshot has got no other.
+  void add_incident_of_a_job(const std::string& why, Clock::time_point now);
   // The reason, if it is time for one now.
   std::optional<std::string> due(Clock::time_point now);
+  // Why another launcher's incident can have no snapshot now; empty: it can.
+  std::string refusal(Clock::time_point now) const;
+  // One is written for it, at once; that is one of the limits. Returns `why` with this run's own
+  // incidents that waited: they need no other.
+  std::string begin_for_another(const std::string& why, Clock::time_point now);
   // Call it now and then while writes().
   void look_after();
   bool writes() const { return !copies_.empty(); }
@@ -64,7 +85,8 @@ class Snapshots {
   const std::function<void(const std::string&)> note_;
   std::vector<Copy> copies_;  // that are being made
   std::optional<Waiting> waiting_;
-  std::optional<Clock::time_point> last_;  // when the latest incident's was begun
+  std::optional<Clock::time_point> last_;     // when the latest incident's was begun
+  std::optional<Clock::time_point> another_;  // the same of another launcher's
   int begun_ = 0;
   bool said_ = false;  // that there will be no more
 };

@@ -30,9 +30,12 @@ std::optional<Job> job_of(const Fields& hello) {
             .rank = *rank,
             .world_size = number(hello, launcher.world_size),
             .local_rank = number(hello, launcher.local_rank),
-            .id = {}};
-    for (const std::string_view name : launcher.job) {
+            .id = {},
+            .is_distinct = launcher.needed > 0};
+    for (std::size_t i = 0; i < launcher.job.size(); ++i) {
+      const std::string_view name = launcher.job[i];
       const auto value = variable(hello, name);
+      if (i < launcher.needed && value.value_or("").empty()) job.is_distinct = false;
       if (!value) continue;
       job.id += (job.id.empty() ? "" : " ") + std::string(name) + "=" + std::string(*value);
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +21,9 @@ struct JobLauncher {
   std::string_view local_rank;
   // Shared by all ranks of a job, and different between jobs.
   std::array<std::string_view, 3> job;
+  // How many of these, from the first on, are needed to tell jobs on one host apart; 0: they do
+  // not.
+  std::size_t needed;
 };
 
 // The innermost first: Slurm may have started mpirun, which may have started torchrun.
@@ -28,20 +32,27 @@ inline constexpr std::array job_launchers{
                 "RANK",
                 "WORLD_SIZE",
                 "LOCAL_RANK",
-                {"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID"}},
+                {"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID"},
+                2},  // one process listens to the port; the id is often "none"
     JobLauncher{"openmpi",
                 "OMPI_COMM_WORLD_RANK",
                 "OMPI_COMM_WORLD_SIZE",
                 "OMPI_COMM_WORLD_LOCAL_RANK",
-                {"PMIX_NAMESPACE"}},
-    JobLauncher{
-        "mvapich", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", {}},
-    JobLauncher{"pmi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", {"PMI_JOBID"}},
+                {"PMIX_NAMESPACE"},
+                1},
+    JobLauncher{"mvapich",
+                "MV2_COMM_WORLD_RANK",
+                "MV2_COMM_WORLD_SIZE",
+                "MV2_COMM_WORLD_LOCAL_RANK",
+                {},
+                0},
+    JobLauncher{"pmi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", {"PMI_JOBID"}, 1},
     JobLauncher{"slurm",
                 "SLURM_PROCID",
                 "SLURM_NTASKS",
                 "SLURM_LOCALID",
-                {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+                {"SLURM_JOB_ID", "SLURM_STEP_ID"},
+                2},
 };
 
 inline constexpr std::string_view environment_prefix = "env.";
@@ -64,7 +75,8 @@ struct Job {
   std::int64_t rank = 0;
   std::optional<std::int64_t> world_size;
   std::optional<std::int64_t> local_rank;
-  std::string id;  // "NAME=value NAME=value"; may be empty
+  std::string id;            // "NAME=value NAME=value"; may be empty
+  bool is_distinct = false;  // no other job on the host has this id
 };
 
 // nullopt: the process belongs to no known kind of job.

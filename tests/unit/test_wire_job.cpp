@@ -30,6 +30,27 @@ TEST_CASE("a rank of torchrun under Slurm is torchrun's") {
   CHECK(job->world_size == 16);
   CHECK(job->local_rank == 1);
   CHECK(job->id == "MASTER_ADDR=node1 MASTER_PORT=29500");
+  CHECK(job->is_distinct);
+}
+
+TEST_CASE("jobs of one host are told apart by the whole id alone") {
+  const auto is_distinct = [](auto... variables) {
+    return wire::job_of(hello({variables...}))->is_distinct;
+  };
+  using Variable = std::pair<std::string_view, std::string_view>;
+  const Variable torch{"RANK", "0"}, port{"MASTER_PORT", "29500"}, host{"MASTER_ADDR", "a"};
+  const Variable slurm{"SLURM_PROCID", "0"}, job{"SLURM_JOB_ID", "7"}, step{"SLURM_STEP_ID", "0"};
+  const Variable open_mpi{"OMPI_COMM_WORLD_RANK", "0"}, mpich{"PMI_RANK", "0"};
+  CHECK(is_distinct(torch, host, port));
+  CHECK_FALSE(is_distinct(torch, port));
+  CHECK_FALSE(is_distinct(torch, host, Variable{"TORCHELASTIC_RUN_ID", "none"}));
+  CHECK(is_distinct(slurm, job, step));
+  CHECK_FALSE(is_distinct(slurm, job));  // a batch script
+  CHECK(is_distinct(open_mpi, Variable{"PMIX_NAMESPACE", "prterun-host-7@1"}));
+  CHECK_FALSE(is_distinct(open_mpi, Variable{"PMIX_NAMESPACE", ""}));
+  CHECK(is_distinct(mpich, Variable{"PMI_JOBID", "kvs_7_0"}));
+  CHECK_FALSE(is_distinct(mpich));
+  CHECK_FALSE(is_distinct(Variable{"MV2_COMM_WORLD_RANK", "0"}));
 }
 
 TEST_CASE("each launcher of jobs is known by its rank alone") {

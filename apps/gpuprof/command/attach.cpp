@@ -76,6 +76,7 @@ std::optional<pid_t> chosen_process(const AttachJob& job) {
 
 int attach_to(AttachJob& job) {
   check_options(job.options);
+  job.options.is_rank = false;
   const std::optional<pid_t> chosen = chosen_process(job);
   std::optional<attach::Tree> tree;
   if (job.tree) tree.emplace(*chosen);
@@ -113,11 +114,11 @@ void declare_attach(Grammar& grammar, AttachJob& job) {
                "How long: 10s, 500ms, 5min; else until Ctrl-C or its end", "TIME");
   grammar.take_options(
       job.options,
-      {"activate", "duration", "keep-last", "trigger", "snapshots", "max-size", "trace",
-       "profile-api-trace", "kernel-latency-timestamps", "flush-period", "budget", "host-samples",
-       "stacks", "native-stacks", "track-memory", "pm-sampling", "pm-metrics", "pm-interval",
-       "pm-buffer", "pm-keep", "pc-sampling", "pc-sampling-period", "pc-stall-reasons",
-       "pc-serialize", "pc-buffer",
+      {"activate", "duration", "keep-last", "trigger", "trigger-group", "snapshots", "max-size",
+       "trace", "profile-api-trace", "kernel-latency-timestamps", "flush-period", "budget",
+       "host-samples", "stacks", "native-stacks", "track-memory", "pm-sampling", "pm-metrics",
+       "pm-interval", "pm-buffer", "pm-keep", "pc-sampling", "pc-sampling-period",
+       "pc-stall-reasons", "pc-serialize", "pc-buffer",
        // A request's scope comes before the request.
        "devices", "kernels", "launch-skip", "launch-count", "replay-mode", "metrics-overhead",
        "metrics-samples", "metrics-exclude", "cache-control", "metrics-batch", "hang-timeout",

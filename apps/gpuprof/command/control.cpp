@@ -117,6 +117,10 @@ void print_status(const wire::Fields& status) {
   line("processes",
        status.text("processes").empty() ? "none uses CUDA yet" : status.text("processes"));
   line("gpuprof", status.text("gpuprof"));
+  if (const auto job = status.find("job")) {
+    const auto rank = status.find("rank");
+    line("job", std::string(*job) + (rank ? ", rank " + std::string(*rank) : ""));
+  }
   line("records", records_of(status));
   if (const std::int64_t let_go = status.integer("let_go")) {
     line("let go", std::to_string(let_go) + " older ones");
@@ -184,6 +188,14 @@ void declare_snapshot(Grammar& grammar, SnapshotJob& job) {
   take_recording(grammar, job.input);
   grammar.take("--as-it-is", &job.as_it_is,
                "Of a FILE: what is in it already, without asking the processes for more");
+  grammar.take(
+      "--until",
+      [&job](const std::string& value) -> std::string {
+        job.options.until = parse<std::int64_t>(value);
+        return job.options.until ? "" : "a time of day, in ns since 1970";
+      },
+      "Only what began before this time of day, so that copies of several recordings end together",
+      "NS");
   grammar.take("--why", &job.options.why, "What gpuprof info should say about it", "TEXT");
   take_file_options(grammar, job);
   grammar.require("export-profile");

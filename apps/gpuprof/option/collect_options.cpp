@@ -8,6 +8,7 @@
 #include "libprof/base/text.hpp"
 #include "libprof/record/rank_choice.hpp"
 #include "libprof/record/trigger.hpp"
+#include "libprof/wire/job.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -50,6 +51,14 @@ std::optional<Refusal> set_keep_last(Options& options, const std::string& value)
   options.keep_time = time;
   options.keep_bytes = bytes.value_or(0);
   return {};
+}
+
+std::optional<Refusal> set_trigger_group(Options& options, const std::string& value) {
+  if (value.empty() || value.size() > wire::max_job_value) {
+    return Refusal{.takes = "a name of up to 256 bytes, or off"};
+  }
+  options.trigger_group = value;
+  return std::nullopt;
 }
 
 std::optional<Refusal> add_trigger(Options& options, const std::string& value) {
@@ -280,6 +289,14 @@ std::vector<Option> collect_options() {
            "A process that crashes or is killed is one anyway (docs/control.md).",
        .is = ours,
        .set = add_trigger},
+      {.name = "trigger-group",
+       .argument = "NAME",
+       .help =
+           "With --keep-last: a --trigger of one gpuprof writes snapshots of the same time of all "
+           "of this name on this host (the job that Slurm, Open MPI, MPICH or torchrun names)\n"
+           "off: of its own run alone.",
+       .is = ours,
+       .set = set_trigger_group},
       {.name = "snapshots",
        .argument = "N",
        .help = "The most files that --trigger writes (20)",

@@ -248,6 +248,9 @@ std::string why_not_in_one_run(const Options& options, std::string_view pm_sampl
 }
 
 std::string why_no_triggers(const Options& options) {
+  if (!options.trigger_group.empty() && !keeps_last(options)) {
+    return "--trigger-group needs --keep-last, 60s say, which is what its snapshots have.";
+  }
   if (options.triggers.empty()) return {};
   if (!keeps_last(options)) return "--trigger needs --keep-last, 60s say, which is what it writes.";
   for (const record::Trigger& trigger : options.triggers) {

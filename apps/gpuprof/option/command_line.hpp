@@ -93,6 +93,8 @@ struct CaptureOptions {
   std::int64_t first = 1, last = 1;
 };
 
+constexpr std::string_view no_trigger_group = "off";
+
 struct Options {
   Action action = Action::run;
   std::string command_line;  // gpuprof's own, quoted for a shell
@@ -112,7 +114,11 @@ struct Options {
   std::uint64_t keep_bytes = 0;
   std::vector<record::Trigger> triggers;
   int most_snapshots = 20;  // that triggers write
-  std::string ranks;        // of which everything is recorded; empty: all
+  // Whose triggers have snapshots of all: a job's name, or no_trigger_group; empty: as the
+  // environment says.
+  std::string trigger_group;
+  bool is_rank = true;  // the variables of a job are also those of the program
+  std::string ranks;    // of which everything is recorded; empty: all
   std::chrono::milliseconds roll_up_every{120'000};
   bool rolls_up = false;                  // this rank is another: only its roll-ups stay
   int timeout_ms = 0;                     // 0: none

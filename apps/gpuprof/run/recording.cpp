@@ -10,6 +10,7 @@
 #include "libprof/base/installation.hpp"
 #include "libprof/base/text.hpp"
 #include "libprof/metrics/selection.hpp"
+#include "libprof/record/rank_choice.hpp"
 #include "libprof/wire/measures.hpp"
 
 namespace gpuprof::app {
@@ -105,6 +106,20 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
   return config;
 }
 
+namespace {
+
+std::optional<record::JobGroup> job_group(const Options& options) {
+  if (options.trigger_group == no_trigger_group) return std::nullopt;
+  if (!options.trigger_group.empty()) {
+    return record::JobGroup{.id = options.trigger_group,
+                            .rank = options.is_rank ? record::rank_of_this_process() : std::nullopt,
+                            .is_named = true};
+  }
+  return options.is_rank ? record::JobGroup::of_environment() : std::nullopt;
+}
+
+}  // namespace
+
 record::ControlOptions control_options(const Options& options,
                                        const record::TraceSelection& selection,
                                        const record::Say& say) {
@@ -118,6 +133,7 @@ record::ControlOptions control_options(const Options& options,
           .triggers = options.triggers,
           .most_snapshots = options.most_snapshots,
           .kept = options.keep_time,
+          .group = job_group(options),
           .note = options.quiet ? nullptr : say};
 }
 

@@ -8,6 +8,7 @@
 #include "libprof/compute/memory/process_memory.hpp"
 #include "libprof/exchange/export/privacy.hpp"
 #include "libprof/exchange/export/table_rules.hpp"
+#include "libprof/read/clocks.hpp"
 #include "libprof/read/rescue.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/store/database_schema.hpp"
@@ -40,6 +41,7 @@ class Copier {
     set_up();
     if (stop) out_.watch(stop);
     out_.execute("BEGIN");
+    if (options_.until) until_ = reading::on_cuptis_clock(source_, *options_.until);
     objects_ = reading::read_schema(out_, "source");
     ours_ = is_in_source("RUN") && is_in_source("STATISTIC_DOC");
     if (ours_ && options_.anonymise) store::create_words(out_);
@@ -177,7 +179,7 @@ class Copier {
     return correlated ? Rule::correlated : Rule::whole;
   }
 
-  bool has_window() const { return options_.from.given() || options_.to.given(); }
+  bool has_window() const { return options_.from.given() || options_.to.given() || until_; }
 
   void find_window() {
     reading::Tables tables(out_, "source");
@@ -186,8 +188,9 @@ class Copier {
       return reading::zero_of_run(tables).value_or(0);
     });
     // Records without a time have 0 there.
-    from_ = std::max<std::int64_t>(1, window.from.value_or(1));
-    to_ = window.to.value_or(to_);
+    const bool without_times = !options_.from.given() && !options_.to.given();
+    from_ = without_times ? 0 : std::max<std::int64_t>(1, window.from.value_or(1));
+    to_ = std::min(window.to.value_or(to_), until_.value_or(to_));
   }
 
   std::string in_window(const std::string& column) const {
@@ -202,7 +205,7 @@ class Copier {
       if (table.rule == Rule::whole || table.rule == Rule::window) copy_table(table);
       if (table.rule == Rule::window && is_gpu_kind(kind_of(table.name))) {
         keep_ids(table);
-        count_without_times(table);
+        if (from_ > 0) count_without_times(table);
       }
     }
     for (const Table& table : tables_) {
@@ -497,7 +500,8 @@ class Copier {
   std::vector<SchemaObject> objects_;
   std::vector<Table> tables_;
   std::set<std::string, NameLess> refused_;
-  bool ours_ = false;  // the source is a gpuprof file
+  bool ours_ = false;                  // the source is a gpuprof file
+  std::optional<std::int64_t> until_;  // on CUPTI's clock
   std::int64_t from_ = 1;
   std::int64_t to_ = std::numeric_limits<std::int64_t>::max();
   bool have_markers_ = false;

@@ -29,6 +29,9 @@ struct ExcerptOptions {
   // - records that only have a correlationId, if a record that was kept has it;
   // - all others (devices, contexts, streams, names, strings, …) always.
   reading::Moment from = {}, to = {};
+  // A time of day, ns since 1970: only what begins before it, by the same rules, and records
+  // without times. Ignored if the file does not say what time it was on CUPTI's clock.
+  std::optional<std::int64_t> until = {};
   // Tables of records; nullopt: all. Devices, contexts, streams and names are always kept.
   std::optional<std::set<std::string>> keep;
   // Computes what a run computes at its end, as far as the file has tables for it.

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <list>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -31,10 +32,13 @@ constexpr milliseconds caller_patience{1000};     // for its request
 constexpr milliseconds finding_patience{2000};    // for a recording to say whether it is the one
 constexpr milliseconds answer_patience{120'000};  // for what was asked
 constexpr std::size_t longest = 64 << 10;         // of a request and of an answer
+constexpr int most_waiting = 128;                 // callers: each rank of a host may be one
+constexpr std::size_t most_asked = 256;           // at once
 
-bool is_of_this_user(int socket) {
+// nullopt: it is another user's.
+std::optional<pid_t> process_of_this_user(int socket) {
   const auto peer = peer_of(socket);
-  return peer && peer->uid == geteuid();
+  return peer && peer->uid == geteuid() ? std::optional(peer->pid) : std::nullopt;
 }
 
 bool send_fields(int socket, const wire::Fields& fields) {
@@ -84,7 +88,7 @@ Descriptor connect_to(const std::string& path) {
   }
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (*socket < 0 || connect(*socket, address->get(), address->size()) != 0 ||
-      !is_of_this_user(*socket)) {
+      !process_of_this_user(*socket)) {
     return Descriptor(-1);
   }
   return socket;
@@ -104,7 +108,7 @@ ControlSocket::ControlSocket(const std::string& folder)
   const std::string path = folder + "/" + std::string(name);
   const auto address = UnixAddress::of(path);
   if (socket_ >= 0 && address && bind(socket_, address->get(), address->size()) == 0 &&
-      chmod(path.c_str(), 0600) == 0 && listen(socket_, 8) == 0) {
+      chmod(path.c_str(), 0600) == 0 && listen(socket_, most_waiting) == 0) {
     return;
   }
   const std::string why = std::strerror(errno);
@@ -116,10 +120,39 @@ ControlSocket::~ControlSocket() { close(socket_); }
 
 void ControlSocket::serve(const Answer& answer) const {
   const Descriptor caller(accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (*caller < 0 || !is_of_this_user(*caller)) return;
+  const auto process = *caller < 0 ? std::nullopt : process_of_this_user(*caller);
+  if (!process) return;
   if (const auto request = receive_fields(*caller, caller_patience)) {
-    send_fields(*caller, answer(*request));
+    send_fields(*caller, answer(*request, *process));
   }
+}
+
+bool AskedRecording::is_over() {
+  pollfd waiting{*socket_, POLLIN, 0};
+  if (poll(&waiting, 1, 0) != 1) return false;
+  answer_ = receive_fields(*socket_, milliseconds(0));
+  return true;
+}
+
+std::list<AskedRecording> ask_other_recordings(const wire::Fields& request,
+                                               const std::string& own_folder,
+                                               std::vector<std::string>& full) {
+  std::list<AskedRecording> asked;
+  const std::string place = folder_of(own_folder);
+  for (const std::string& path : candidates()) {
+    // Other paths may be anybody's, and slow to look at.
+    const std::string folder = folder_of(path);
+    if (folder == own_folder || folder_of(folder) != place || asked.size() >= most_asked) continue;
+    errno = 0;
+    Descriptor socket = connect_to(path);
+    if (*socket < 0) {
+      if (errno == EAGAIN) full.push_back(path);
+      continue;
+    }
+    const auto process = process_of_this_user(*socket);
+    if (process && send_fields(*socket, request)) asked.emplace_back(std::move(socket), *process);
+  }
+  return asked;
 }
 
 wire::Fields recording_of(const std::string& process_or_file) {
