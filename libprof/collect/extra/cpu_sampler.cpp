@@ -110,7 +110,10 @@ void CpuSampler::sample() {
   rows_.clear();
   unsent_ = 0;
   sender_ = std::make_unique<wire::RowSender>(wire::RowSender::Form::batch);
-  unwinder_ = std::make_unique<StackUnwinder>(modules_, process_);
+  unwinder_ = std::make_unique<StackUnwinder>(
+      modules_, [process = process_](std::uint64_t from, void* to, std::size_t bytes) {
+        return read_own_memory(process, from, to, bytes);
+      });
   stacks_ = std::make_unique<CpuStacks>(modules_, *python_);
   free_numbers_.clear();
   for (std::size_t i = most_targets; i-- > 0;) free_numbers_.push_back(i);

@@ -8,8 +8,6 @@
 #include <cstring>
 #include <utility>
 
-#include "libprof/collect/extra/own_memory.hpp"
-
 namespace gpuprof::collect {
 
 // --- modules
@@ -79,11 +77,6 @@ namespace {
 constexpr std::size_t most_rules = 1 << 15;  // that are remembered; some 400 bytes each
 
 }  // namespace
-
-StackUnwinder::StackUnwinder(const CodeModules& modules, pid_t process)
-    : modules_(modules), read_([process](std::uint64_t from, void* to, std::size_t bytes) {
-        return read_own_memory(process, from, to, bytes);
-      }) {}
 
 const std::optional<FrameRule>& StackUnwinder::rule_of(std::uint64_t address) {
   const auto known = rules_.find(address);

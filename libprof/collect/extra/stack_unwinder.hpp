@@ -7,14 +7,13 @@
 // frames, as what is made while the program runs, the frame pointer is tried.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "libprof/collect/extra/frame_rules.hpp"
@@ -47,8 +46,9 @@ class StackUnwinder {
  public:
   static constexpr std::size_t most_frames = 256;
 
-  // `process`: our own id.
-  StackUnwinder(const CodeModules& modules, pid_t process);
+  // `read`: how the modules' tables are read.
+  StackUnwinder(const CodeModules& modules, ReadBytes read)
+      : modules_(modules), read_(std::move(read)) {}
 
   struct Stack {
     std::uint64_t begin = 0;
