@@ -15,40 +15,52 @@ SecondThread::~SecondThread() {
   thread_.join();
 }
 
-void SecondThread::call_both(const std::function<void()>& own, const std::function<void()>& other) {
-  if (!start(other)) {
-    own();
-    return other();
-  }
-  std::exception_ptr of_own;
+void SecondThread::begin(std::function<void()> work) {
+  bool has_thread = thread_.joinable();
   try {
-    own();
-  } catch (...) {
-    of_own = std::current_exception();
-  }
-  const std::exception_ptr of_other = wait();
-  if (of_own) std::rethrow_exception(of_own);
-  if (of_other) std::rethrow_exception(of_other);
-}
-
-bool SecondThread::start(const std::function<void()>& other) {
-  try {
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (!has_thread) thread_ = std::thread([this] { run(); });
+    has_thread = true;
   } catch (const std::system_error&) {
-    return false;
+    // There is no room for one.
   }
   {
     const std::lock_guard lock(mutex_);
-    work_ = &other;
+    work_ = std::move(work);
   }
-  changed_.notify_all();
-  return true;
+  if (has_thread) return changed_.notify_all();
+  do_work();
+  work_ = nullptr;
 }
 
-std::exception_ptr SecondThread::wait() {
+void SecondThread::end() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return !work_; });
-  return std::exchange(thrown_, nullptr);
+  if (const std::exception_ptr thrown = std::exchange(thrown_, nullptr)) {
+    std::rethrow_exception(thrown);
+  }
+}
+
+void SecondThread::call_both(const std::function<void()>& own, const std::function<void()>& other) {
+  begin(other);
+  try {
+    own();
+  } catch (...) {
+    try {
+      end();
+    } catch (...) {
+      // What `own` threw counts.
+    }
+    throw;
+  }
+  end();
+}
+
+void SecondThread::do_work() {
+  try {
+    work_();
+  } catch (...) {
+    thrown_ = std::current_exception();
+  }
 }
 
 void SecondThread::run() {
@@ -56,16 +68,9 @@ void SecondThread::run() {
   while (true) {
     changed_.wait(lock, [this] { return work_ || is_over_; });
     if (!work_) return;
-    const std::function<void()>& work = *work_;
     lock.unlock();
-    std::exception_ptr thrown;
-    try {
-      work();
-    } catch (...) {
-      thrown = std::current_exception();
-    }
+    do_work();
     lock.lock();
-    thrown_ = std::move(thrown);
     work_ = nullptr;
     changed_.notify_all();
   }

@@ -13,6 +13,9 @@
 namespace gpuprof::compute {
 namespace {
 
+// A quarter of 10 million records: with their schedule, findings are to take less than 500 MB.
+constexpr std::size_t kept_bytes = std::size_t{20} << 20;
+
 std::string_view name_of(DeviceTime::Activity activity) {
   switch (activity) {
     case DeviceTime::Activity::compute: return "compute";
@@ -238,7 +241,7 @@ class Idle {
 std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const TimeBounds> given,
                                     const std::function<void()>& check) {
   const std::vector<TimeBounds> windows = checked(given);
-  IdleTimes idle(windows);
+  IdleTimes idle(windows, kept_bytes);
   idle.read_waits(snapshot, check);
   std::optional<NeededRows> needed;
   // Which thread launches most follows from all calls.

@@ -74,7 +74,9 @@ struct Found {
   Found(store::Database& database, const RowGroups::Options& row_groups)
       : call_times(database), steps(database), groups(database, row_groups) {}
 
+  // Goes on with what needs no file until end() is called.
   void read(store::Snapshot& snapshot, NewIndexes& indexes, const std::function<void()>& check);
+  void end() { second.end(); }
   // `other` on the second thread, if that is worth it.
   void do_both(const columns::Chunk& chunk, const std::function<void()>& own,
                const std::function<void()>& other);
@@ -142,16 +144,20 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
   const RangeIndex index(snapshot, parents);
   read_made_nodes(snapshot.database());
   read_calls(snapshot, index, indexes, check);
-  const auto read_rest = [&] {
-    steps.read_windows(snapshot, check);
-    stack_lines.read(snapshot, check);
+  const auto join = [this,
+                     same = LaunchTimes::same_names(snapshot.database(), kernel_times.names())] {
+    launch_times.join(idle.launch_calls(), call_times, same);
   };
   // Host samples may take long, and only this thread can be interrupted.
-  if (second.exists() && !idle.knows_moments()) {
-    return second.call_both(read_rest, [&] { idle.finish([] {}); });
-  }
-  idle.finish(check);
-  read_rest();
+  const bool interruptible = idle.knows_moments();
+  if (interruptible) idle.finish(check);
+  const auto finish = [this, interruptible, join] {
+    if (!interruptible) idle.finish([] {});
+    join();
+  };
+  second.exists() ? second.begin(finish) : finish();
+  steps.read_windows(snapshot, check);
+  stack_lines.read(snapshot, check);
 }
 
 void Found::do_both(const columns::Chunk& chunk, const std::function<void()>& own,
@@ -339,6 +345,18 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
   std::string problem;
   std::optional<Found> found(std::in_place, database, options.row_groups);
   std::optional<store::NewTrees> trees;
+  const auto attempt = [&](const std::function<void()>& work,
+                           const std::function<void()>& instead) {
+    try {
+      work();
+    } catch (const store::DatabaseError&) {
+      throw;
+    } catch (const Error& error) {
+      problem = error.what();
+      instead();
+    }
+  };
+  const auto forget = [&] { found.emplace(database, options.row_groups); };
   {
     store::Snapshot snapshot(database);
     // Of a small file SQLite writes the little there is in less time than it takes to parse the
@@ -346,26 +364,26 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
     if (snapshot.in_file() && !store::is_small(database)) trees.emplace(snapshot);
     if (trees && !trees->possible()) trees.reset();
     NewIndexes indexes(snapshot, options.indexes, trees ? &*trees : nullptr);
-    try {
-      tell("computing what follows from the records");
-      found->read(snapshot, indexes, check);
-      if (trees) {
-        found->launches.write(*trees);
-      } else {
-        found->launches.end();
-      }
-      found->read_ranges(snapshot, check);
-      found->pm_kernels.read(database, snapshot, check);
-    } catch (const store::DatabaseError&) {
-      throw;
-    } catch (const Error& error) {
-      problem = error.what();
-      found.emplace(database, options.row_groups);
-      indexes.give_up();
-    }
+    tell("computing what follows from the records");
+    attempt(
+        [&] {
+          found->read(snapshot, indexes, check);
+          if (trees) {
+            found->launches.write(*trees);
+          } else {
+            found->launches.end();
+          }
+          found->read_ranges(snapshot, check);
+          found->pm_kernels.read(database, snapshot, check);
+        },
+        [&] {
+          forget();
+          indexes.give_up();
+        });
     tell("making indexes");
     indexes.make_others(check);
   }
+  attempt([&] { found->end(); }, forget);
   const bool published = trees && trees->publish();
   tell("writing what follows from the records");
   database.execute("BEGIN");
@@ -377,7 +395,7 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
   found->shapes.write(database);
   found->kernel_times.write(database);
   found->call_times.write(database);
-  found->launch_times.write(database, found->idle.launch_calls(), found->call_times);
+  found->launch_times.write(database);
   found->memory.write(database);
   found->pm_kernels.write(database);
   found->steps.write(database);
@@ -388,13 +406,7 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
   write_communication_names(database, found->communicating);
   database.execute("COMMIT");
   if (options.more && problem.empty()) {
-    try {
-      options.more(database, check);
-    } catch (const store::DatabaseError&) {
-      throw;
-    } catch (const Error& error) {
-      problem = error.what();
-    }
+    attempt([&] { options.more(database, check); }, [] {});
   }
   tell("making indexes");
   store::create_indexes(database, options.indexes);

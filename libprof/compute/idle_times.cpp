@@ -13,7 +13,7 @@ void IdleTimes::add(const GpuWork& work) {
 }
 
 void IdleTimes::restart() {
-  launch_gaps_.emplace(waits_);
+  launch_gaps_.emplace(waits_, kept_);
   ended_gaps_ = {};
   last_after_gap_ = 0;
   places_.clear();

@@ -42,8 +42,9 @@ struct TimeBounds {
 // Used by one thread. Memory: what Sorted uses, three times, the gaps and some bits per call.
 class IdleTimes {
  public:
-  // `windows`: in order, not overlapping.
-  explicit IdleTimes(std::vector<TimeBounds> windows = {{}}) : windows_(std::move(windows)) {
+  // `windows`: in order, not overlapping. `kept`: as in LaunchCalls and LaunchGaps.
+  explicit IdleTimes(std::vector<TimeBounds> windows = {{}}, std::size_t kept = 0)
+      : windows_(std::move(windows)), kept_(kept), launch_calls_(kept) {
     restart();
   }
   IdleTimes(const IdleTimes&) = delete;
@@ -102,6 +103,7 @@ class IdleTimes {
   };
 
   const std::vector<TimeBounds> windows_;
+  const std::size_t kept_;
   StreamWaits waits_;
   HostMoments moments_;
   CorrelationSet asked_for_, waited_for_;

@@ -60,8 +60,11 @@ bool StreamWaits::ended(const Gap& gap) const {
 
 void LaunchGaps::add(std::size_t place, const Gap& gap) {
   if (gap.behind.correlation == 0) return;
-  gaps_.add({gap.behind.correlation, gap.begin, gap.end, static_cast<std::uint32_t>(place),
-             waits_.ended(gap)});
+  gaps_.add({.correlation = gap.behind.correlation,
+             .begin = gap.begin,
+             .length = static_cast<std::uint64_t>(std::min(gap.length(), Launched::longest)),
+             .for_event = waits_.ended(gap),
+             .place = place});
 }
 
 void LaunchGaps::Launching::add(const LaunchCall& call) {
@@ -84,16 +87,17 @@ void LaunchGaps::join(LaunchCalls& calls, const CorrelationSet& waited_for,
     while (!gap.at_end() && gap.front().correlation < call.correlation) gap.advance();
     for (; !gap.at_end() && gap.front().correlation == call.correlation; gap.advance()) {
       if (!is_launch) continue;
-      const auto& [correlation, begin, end, place, for_event] = gap.front();
+      const Launched& its = gap.front();
       const GapLaunch launch{.begin = call.begin,
                              .arrival = saturating_add(call.end, launch_latency),
                              .function = call.function,
-                             .for_event = for_event};
-      LaunchedGaps& device = of(place);
-      if (auto* longest = find_longest(device, begin)) {
+                             .for_event = its.for_event == 1};
+      LaunchedGaps& device = of(its.place);
+      if (auto* longest = find_longest(device, its.begin)) {
         *longest = launch;
       } else {
-        add_shorter(device, begin, end, launch, launching.since);
+        add_shorter(device, its.begin, its.begin + static_cast<std::int64_t>(its.length), launch,
+                    launching.since);
       }
     }
   });

@@ -50,7 +50,9 @@ struct LaunchedGaps {
 // Used by one thread. Memory: what Sorted uses.
 class LaunchGaps {
  public:
-  explicit LaunchGaps(const StreamWaits& waits) : waits_(waits) {}
+  // `kept`: what of them stays in memory once it is sorted, bytes.
+  LaunchGaps(const StreamWaits& waits, std::size_t kept)
+      : waits_(waits), gaps_(default_sort_memory / sizeof(Launched), kept / sizeof(Launched)) {}
 
   // In any order.
   void add(std::size_t place, const Gap& gap);
@@ -61,12 +63,18 @@ class LaunchGaps {
             const std::function<LaunchedGaps&(std::size_t place)>& of);
 
  private:
+  // There are as many as kernels, so they are small. What of one is beyond 18 minutes is not
+  // divided.
   struct Launched {
-    std::int64_t correlation, begin, end;
-    std::uint32_t place;
-    bool for_event;
+    static constexpr std::int64_t longest = (std::int64_t{1} << 40) - 1;
+
+    std::int64_t correlation, begin;
+    std::uint64_t length : 40;
+    std::uint64_t for_event : 1;
+    std::uint64_t place : 23;
     bool operator<(const Launched& other) const { return correlation < other.correlation; }
   };
+  static_assert(sizeof(Launched) == 24);
   // Launches of a process that are close to one another.
   struct Launching {
     std::int64_t process = -1, since = 0, until = 0;

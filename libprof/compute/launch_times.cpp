@@ -10,6 +10,22 @@
 
 namespace gpuprof::compute {
 
+LaunchTimes::SameNames LaunchTimes::same_names(store::Database& database,
+                                               const std::set<std::int32_t>& kernels) {
+  store::Statement find =
+      database.prepare("SELECT coalesce(demangled, value) FROM main.StringTable WHERE _id_ = ?1");
+  std::unordered_map<std::string, std::int32_t> by_name;
+  SameNames same;
+  for (const std::int32_t kernel : kernels) {
+    find.bind(1, std::int64_t{kernel});
+    if (find.step() && !find.is_null(0)) {
+      same[kernel] = by_name.try_emplace(std::string(find.text(0)), kernel).first->second;
+    }
+    find.reset();
+  }
+  return same;
+}
+
 void LaunchTimes::unless_full(const std::function<void()>& add) {
   if (gave_up_) return;
   try {
@@ -30,9 +46,9 @@ void LaunchTimes::add(const KernelRows& kernels) {
   });
 }
 
-std::uint32_t LaunchTimes::function_of(std::int64_t number, const CallTimes& names) {
-  const std::string* name =
-      names.name_of(is_of_driver(number) ? CallTimes::driver : CallTimes::runtime, cbid_of(number));
+std::uint32_t LaunchTimes::function_of(std::int64_t number, const CallTimes& functions) {
+  const std::string* name = functions.name_of(
+      is_of_driver(number) ? CallTimes::driver : CallTimes::runtime, cbid_of(number));
   const auto [known, fresh] = by_name_.try_emplace(name ? *name : std::string(),
                                                    static_cast<std::uint32_t>(functions_.size()));
   if (fresh) functions_.push_back(known->first);
@@ -40,39 +56,38 @@ std::uint32_t LaunchTimes::function_of(std::int64_t number, const CallTimes& nam
 }
 
 // The call of an id gets all its launches.
-void LaunchTimes::join(store::Database& database, LaunchCalls& calls, const CallTimes& names) {
+void LaunchTimes::join(LaunchCalls& calls, const CallTimes& functions, const SameNames& same) {
+  unless_full([&] { join_all(calls, functions, same); });
+}
+
+void LaunchTimes::join_all(LaunchCalls& calls, const CallTimes& functions, const SameNames& same) {
   if (launches_.empty()) return;
-  store::Statement name =
-      database.prepare("SELECT coalesce(demangled, value) FROM main.StringTable WHERE _id_ = ?1");
   Sorted<Launch>::Cursor launch(launches_);
   std::optional<std::int64_t> latest;
   std::uint32_t function = 0;  // of `latest`
   calls.for_each([&](const LaunchCall& call) {
     while (!launch.at_end() && launch.front().correlation < call.correlation) launch.advance();
     if (launch.at_end() || launch.front().correlation != call.correlation) return;
-    if (call.function != latest) function = function_of(call.function, names);
+    if (call.function != latest) function = function_of(call.function, functions);
     latest = call.function;
     for (; !launch.at_end() && launch.front().correlation == call.correlation; launch.advance()) {
-      add(launch.front(), call, function, name);
+      add(launch.front(), call, function, same);
     }
   });
 }
 
-std::int32_t LaunchTimes::first_of_its_name(std::int32_t kernel, store::Statement& name) {
+std::int32_t LaunchTimes::first_of_its_name(std::int32_t kernel, const SameNames& same) {
   const auto [known, fresh] = first_.try_emplace(kernel, kernel);
-  if (!fresh) return known->second;
-  name.bind(1, std::int64_t{kernel});
-  if (name.step() && !name.is_null(0)) {
-    known->second = first_by_name_.try_emplace(std::string(name.text(0)), kernel).first->second;
-  }
-  name.reset();
+  const auto its = fresh ? same.find(kernel) : same.end();
+  if (its != same.end())
+    known->second = first_by_name_.try_emplace(its->second, kernel).first->second;
   return known->second;
 }
 
 void LaunchTimes::add(const Launch& launch, const LaunchCall& call, std::uint32_t function,
-                      store::Statement& name) {
+                      const SameNames& same) {
   if (call.begin == 0) return;  // not collected
-  const std::int32_t kernel = first_of_its_name(launch.kernel, name);
+  const std::int32_t kernel = first_of_its_name(launch.kernel, same);
   const std::uint64_t key = std::uint64_t{static_cast<std::uint32_t>(kernel)} << 32 | function;
   const auto [known, fresh] = by_key_.try_emplace(key, groups_.size());
   if (fresh) {
@@ -88,9 +103,8 @@ void LaunchTimes::add(const Launch& launch, const LaunchCall& call, std::uint32_
   if (call.end != 0) group.calls.add(saturating_subtract(call.end, call.begin));
 }
 
-void LaunchTimes::write(store::Database& database, LaunchCalls& calls, const CallTimes& names) {
+void LaunchTimes::write(store::Database& database) {
   store::Statement insert = fill(database, schema::tables::launch_time);
-  unless_full([&] { join(database, calls, names); });
   if (gave_up_) return;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const Group& group = groups_[i];

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,9 +23,15 @@ namespace gpuprof::compute {
 // full or there are too many kernels and functions.
 class LaunchTimes {
  public:
+  // By the StringTable id of a kernel, that of one with the same demangled name.
+  using SameNames = std::unordered_map<std::int32_t, std::int32_t>;
+  static SameNames same_names(store::Database& database, const std::set<std::int32_t>& kernels);
+
   void add(const KernelRows& kernels);
-  // Fills the table, inside the caller's transaction. Nothing may be added afterwards.
-  void write(store::Database& database, LaunchCalls& calls, const CallTimes& names);
+  // Nothing may be added afterwards. Kernels that are not in `same` have a name of their own.
+  void join(LaunchCalls& calls, const CallTimes& functions, const SameNames& same);
+  // Fills the table with what join() found, inside the caller's transaction.
+  void write(store::Database& database);
 
  private:
   struct Launch {
@@ -40,18 +47,18 @@ class LaunchTimes {
   };
 
   void unless_full(const std::function<void()>& add);
-  std::uint32_t function_of(std::int64_t number, const CallTimes& names);
-  std::int32_t first_of_its_name(std::int32_t kernel, store::Statement& name);
-  void join(store::Database& database, LaunchCalls& calls, const CallTimes& names);
+  void join_all(LaunchCalls& calls, const CallTimes& functions, const SameNames& same);
+  std::uint32_t function_of(std::int64_t number, const CallTimes& functions);
+  std::int32_t first_of_its_name(std::int32_t kernel, const SameNames& same);
   void add(const Launch& launch, const LaunchCall& call, std::uint32_t function,
-           store::Statement& name);
+           const SameNames& same);
 
   Sorted<Launch> launches_;
   std::vector<std::string> functions_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
-  std::unordered_map<std::uint64_t, std::size_t> by_key_;        // by kernel and function
-  std::unordered_map<std::int32_t, std::int32_t> first_;         // first of the same name
-  std::unordered_map<std::string, std::int32_t> first_by_name_;  // by demangled name
+  std::unordered_map<std::uint64_t, std::size_t> by_key_;  // by kernel and function
+  SameNames first_;                                        // first of the same name
+  SameNames first_by_name_;                                // by the values of SameNames
   std::vector<Group> groups_;
   Durations latencies_;
   bool gave_up_ = false;

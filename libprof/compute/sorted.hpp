@@ -79,15 +79,18 @@ class NearlySorted {
   bool in_order_ = true;
 };
 
+inline constexpr std::size_t default_sort_memory = std::size_t{16} << 20;
+
 // What does not fit into memory waits in an unnamed file, which disappears with the object. The
 // sort is stable. Used by one thread.
 template <class Item>
 class Sorted {
  public:
   static_assert(std::is_trivially_copyable_v<Item>);
-  static constexpr std::size_t memory_bytes = std::size_t{16} << 20;
 
-  explicit Sorted(std::size_t most = memory_bytes / sizeof(Item)) : most_(most) {}
+  // `most`: how many items are sorted at a time. `kept`: how many sorted ones stay in memory.
+  explicit Sorted(std::size_t most = default_sort_memory / sizeof(Item), std::size_t kept = 0)
+      : most_(most), room_(kept) {}
   ~Sorted() {
     if (file_ >= 0) close(file_);
   }
@@ -96,7 +99,11 @@ class Sorted {
 
   // Throws Error when neither memory nor the disk has room.
   void add(const Item& item) {
-    if (items_.size() == most_) write_run();
+    if (items_.size() == most_) end_run();
+    // What is reserved takes no memory until it is used; what grows is copied.
+    if (items_.size() == items_.capacity() && items_.size() * sizeof(Item) >= large) {
+      items_.reserve(most_);
+    }
     items_.push_back(item);
   }
   bool empty() const { return items_.empty() && runs_.empty(); }
@@ -110,9 +117,12 @@ class Sorted {
   class Cursor;
 
  private:
+  static constexpr std::size_t large = std::size_t{4} << 20;  // bytes
+
   struct Run {
     std::uint64_t first = 0;  // byte in the file
     std::uint64_t items = 0;
+    LargeVector<Item> kept = {};  // empty: it is in the file
   };
 
   // A run, or the items in memory.
@@ -120,7 +130,7 @@ class Sorted {
    public:
     explicit Source(std::span<const Item> items) : rest_(items) {}
     Source(int file, const Run& run, std::size_t at_a_time)
-        : file_(file), run_(run), at_a_time_(at_a_time) {}
+        : file_(file), first_(run.first), left_(run.items), at_a_time_(at_a_time) {}
 
     const Item& front() const { return *item_; }
     bool next() {
@@ -134,47 +144,58 @@ class Sorted {
 
    private:
     void fill() {
-      items_.resize(std::min<std::uint64_t>(run_.items, at_a_time_));
-      if (!read_whole(file_, std::as_writable_bytes(std::span(items_)), run_.first)) {
+      items_.resize(std::min<std::uint64_t>(left_, at_a_time_));
+      if (!read_whole(file_, std::as_writable_bytes(std::span(items_)), first_)) {
         throw Error(std::string("a temporary file cannot be read: ") + std::strerror(errno));
       }
-      run_.first += items_.size() * sizeof(Item);
-      run_.items -= items_.size();
+      first_ += items_.size() * sizeof(Item);
+      left_ -= items_.size();
       rest_ = items_;
     }
 
     const int file_ = -1;
-    Run run_;  // what was not read yet
+    std::uint64_t first_ = 0, left_ = 0;  // byte in the file, and items, that were not read yet
     const std::size_t at_a_time_ = 0;
     std::vector<Item> items_;
     std::span<const Item> rest_;
     const Item* item_ = nullptr;
   };
 
-  // Afterwards the items in memory are sorted, and either all or none of the items are in memory.
+  // Afterwards all items are in runs, or sorted in memory.
   void end_adding() {
     sort();
     if (runs_.empty() || items_.empty()) return;
-    write_run();
+    end_run();
     items_ = {};
   }
 
   void sort() { sort_runs(std::span(items_)); }
 
-  void write_run() {
+  void end_run() {
     sort();
+    if (items_.size() <= room_) {
+      room_ -= items_.size();
+      runs_.push_back({.items = items_.size(), .kept = std::move(items_)});
+      items_ = {};
+    } else {
+      write_run();
+    }
+  }
+
+  void write_run() {
     const std::string folder = TemporaryFolder::place();
     if (file_ < 0) file_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file_ < 0 || !write_whole(file_, std::as_bytes(std::span(items_)), written_)) {
       throw Error("no room for temporary data in " + folder + ": " + std::strerror(errno),
                   "TMPDIR names another folder");
     }
-    runs_.push_back({written_, items_.size()});
+    runs_.push_back({.first = written_, .items = items_.size()});
     written_ += items_.size() * sizeof(Item);
     items_.clear();
   }
 
-  std::size_t most_;
+  const std::size_t most_;
+  std::size_t room_;  // for sorted items in memory
   LargeVector<Item> items_;
   std::vector<Run> runs_;
   std::uint64_t written_ = 0;
@@ -190,7 +211,8 @@ class Sorted<Item>::Cursor {
     items_.add(std::make_unique<Source>(sorted.items_));
     for (const Run& run : sorted.runs_) {
       const std::size_t at_a_time = sorted.most_ / sorted.runs_.size() / 2 + 1;
-      items_.add(std::make_unique<Source>(sorted.file_, run, at_a_time));
+      items_.add(run.kept.empty() ? std::make_unique<Source>(sorted.file_, run, at_a_time)
+                                  : std::make_unique<Source>(run.kept));
     }
     items_.next();
   }

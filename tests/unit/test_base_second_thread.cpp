@@ -40,3 +40,23 @@ TEST_CASE("both parts are over when the call is, also where one throws") {
   }
   CHECK(second.exists());
 }
+
+TEST_CASE("work goes on until it is waited for, and throws then") {
+  int done = 0;
+  SecondThread second;
+  second.end();
+  for (int round = 1; round <= 100; ++round) {
+    second.begin([&] {
+      ++done;
+      if (round % 3 == 0) throw std::runtime_error("work");
+    });
+    if (round % 3 == 0) {
+      CHECK_THROWS_WITH(second.end(), "work");
+    } else {
+      second.end();
+    }
+    CHECK(done == round);
+    second.end();  // what it threw is thrown once
+  }
+  second.begin([&] { ++done; });  // is over when `second` is gone
+}

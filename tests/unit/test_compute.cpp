@@ -191,9 +191,12 @@ TEST_CASE("sorted: in memory and by way of a file, and twice") {
     std::uint32_t key, number;
     bool operator<(const Item& other) const { return key < other.key; }
   };
-  for (const std::size_t most : {100'000u, 1000u, 7u}) {
+  // All, some and none of the sorted items stay in memory.
+  using Room = std::pair<std::size_t, std::size_t>;
+  for (const auto& [most, kept] :
+       {Room(100'000, 0), Room(1000, 0), Room(7, 0), Room(7, 2'500), Room(1000, 100'000)}) {
     std::mt19937 random(1);
-    compute::Sorted<Item> sorted(most);
+    compute::Sorted<Item> sorted(most, kept);
     CHECK(sorted.empty());
     std::multiset<std::uint32_t> expected;
     for (std::uint32_t i = 0; i < 5000; ++i) {

@@ -15,21 +15,31 @@ std::int64_t product(std::int64_t x, std::int64_t y, std::int64_t z) {
   return saturating_multiply(saturating_multiply(x, y), z);
 }
 
+struct Graphs {
+  std::int64_t kernels = 0;
+  std::vector<std::int64_t> launches;  // correlation ids
+
+  void add(std::int64_t launch) {
+    ++kernels;
+    // Kernels of a launch mostly come together.
+    if (launches.empty() || launches.back() != launch) launches.push_back(launch);
+  }
+};
+
 // What one thread has read.
 struct Part {
-  Launches launches;
-  Launches::Key latest_key{};  // kernels come in loops
+  Launches::Sums sums;
+  std::map<std::int64_t, Graphs> graphs;  // by device
+  Launches::Key latest_key{};             // kernels come in loops
   Launches::Sum* latest = nullptr;
   bool full = false;
 
+  // Null: there are too many.
   Launches::Sum* sum_of(const Launches::Key& key) {
-    if (latest && Launches::Same()(key, latest_key)) return latest;
-    const auto known = launches.sums.find(key);
-    if (known == launches.sums.end() && launches.sums.size() == most_sums) {
-      full = true;
-      return nullptr;
-    }
-    latest = known == launches.sums.end() ? &launches.sums[key] : &known->second;
+    if (full || (latest && Launches::Same()(key, latest_key))) return latest;
+    const auto known = sums.find(key);
+    full = known == sums.end() && sums.size() == most_sums;
+    latest = full ? nullptr : known == sums.end() ? &sums[key] : &known->second;
     latest_key = key;
     return latest;
   }
@@ -80,24 +90,39 @@ bool Launches::Same::operator()(const Key& a, const Key& b) const {
   return different == 0;
 }
 
-std::optional<Launches> read_launches(store::Snapshot& snapshot,
-                                      const compute::AccountWindow& window,
-                                      const std::function<void()>& check) {
+Launches read_launches(store::Snapshot& snapshot, const compute::AccountWindow& window,
+                       const std::function<void()>& check) {
   check();
-  columns::Reader reader(
-      snapshot,
-      {.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
-       .columns = {"start", "end", "deviceId", "processId", "contextId", "streamId", "name",
-                   "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "staticSharedMemory",
-                   "dynamicSharedMemory", "registersPerThread", "isSharedMemoryCarveoutRequested",
-                   "sharedMemoryCarveoutRequested", "localMemoryPerThread"}});
+  columns::Reader reader(snapshot, {.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
+                                    .columns = {"start",
+                                                "end",
+                                                "deviceId",
+                                                "processId",
+                                                "contextId",
+                                                "streamId",
+                                                "name",
+                                                "gridX",
+                                                "gridY",
+                                                "gridZ",
+                                                "blockX",
+                                                "blockY",
+                                                "blockZ",
+                                                "staticSharedMemory",
+                                                "dynamicSharedMemory",
+                                                "registersPerThread",
+                                                "isSharedMemoryCarveoutRequested",
+                                                "sharedMemoryCarveoutRequested",
+                                                "localMemoryPerThread",
+                                                "graphId",
+                                                "correlationId"}});
   const auto visit = [window](Part& part, const columns::Chunk& chunk) {
     const auto start = chunk[0].int64s(), end = chunk[1].int64s();
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
       if (start[row] <= 0 || end[row] <= start[row]) continue;
       if (start[row] >= window.last || end[row] <= window.first) continue;
+      if (whole(chunk[19], row) != 0) part.graphs[whole(chunk[2], row)].add(whole(chunk[20], row));
       Launches::Sum* const sum = part.sum_of(key_of(chunk, row));
-      if (!sum) return;
+      if (!sum) continue;
       const std::int64_t first = std::max(start[row], window.first),
                          last = std::min(end[row], window.last);
       add(*sum, {.ns = last - first,
@@ -107,59 +132,28 @@ std::optional<Launches> read_launches(store::Snapshot& snapshot,
                  .last = last});
     }
   };
-  std::optional<Launches> all(std::in_place);
+  Launches all{.sums = Launches::Sums()};
+  std::map<std::int64_t, Graphs> graphs;
   for (Part& part : reader.scan<Part>(visit)) {
-    if (part.full) return std::nullopt;
-    for (const auto& [key, sum] : part.launches.sums) add(all->sums[key], sum);
-    part.launches.sums.clear();
-  }
-  check();
-  return all;
-}
-
-std::map<std::int64_t, GraphLaunches> read_graph_launches(store::Snapshot& snapshot,
-                                                          const compute::AccountWindow& window,
-                                                          const std::function<void()>& check) {
-  struct Graphs {
-    std::int64_t kernels = 0;
-    std::vector<std::int64_t> launches;  // correlation ids
-  };
-  using ByDevice = std::map<std::int64_t, Graphs>;
-  check();
-  columns::Reader reader(snapshot,
-                         {.table = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
-                          .columns = {"start", "end", "deviceId", "graphId", "correlationId"}});
-  const auto visit = [window](ByDevice& devices, const columns::Chunk& chunk) {
-    const auto start = chunk[0].int64s(), end = chunk[1].int64s();
-    for (std::size_t row = 0; row < chunk.rows(); ++row) {
-      if (whole(chunk[3], row) == 0 || start[row] <= 0 || end[row] <= start[row]) continue;
-      if (start[row] >= window.last || end[row] <= window.first) continue;
-      Graphs& graphs = devices[whole(chunk[2], row)];
-      ++graphs.kernels;
-      // Kernels of a launch mostly come together.
-      const std::int64_t launch = whole(chunk[4], row);
-      if (graphs.launches.empty() || graphs.launches.back() != launch) {
-        graphs.launches.push_back(launch);
-      }
+    if (part.full) all.sums.reset();
+    if (all.sums) {
+      for (const auto& [key, sum] : part.sums) add((*all.sums)[key], sum);
     }
-  };
-  ByDevice all;
-  for (ByDevice& part : reader.scan<ByDevice>(visit)) {
-    for (auto& [device, its] : part) {
-      Graphs& graphs = all[device];
-      graphs.kernels += its.kernels;
-      graphs.launches.insert(graphs.launches.end(), its.launches.begin(), its.launches.end());
+    part.sums.clear();
+    for (auto& [device, its] : part.graphs) {
+      Graphs& more = graphs[device];
+      more.kernels += its.kernels;
+      more.launches.insert(more.launches.end(), its.launches.begin(), its.launches.end());
       its = {};
     }
   }
   check();
-  std::map<std::int64_t, GraphLaunches> found;
-  for (auto& [device, graphs] : all) {
-    std::ranges::sort(graphs.launches);
-    const auto rest = std::ranges::unique(graphs.launches);
-    found[device] = {.kernels = graphs.kernels, .launches = rest.begin() - graphs.launches.begin()};
+  for (auto& [device, its] : graphs) {
+    std::ranges::sort(its.launches);
+    const auto rest = std::ranges::unique(its.launches);
+    all.graphs[device] = {.kernels = its.kernels, .launches = rest.begin() - its.launches.begin()};
   }
-  return found;
+  return all;
 }
 
 }  // namespace gpuprof::findings

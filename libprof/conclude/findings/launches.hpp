@@ -28,22 +28,18 @@ struct Launches {
   struct Sum {
     std::int64_t ns = 0, count = 0, longest = 0, first = INT64_MAX, last = INT64_MIN;
   };
-  std::unordered_map<Key, Sum, Hash, Same> sums;
+  using Sums = std::unordered_map<Key, Sum, Hash, Same>;
+
+  struct OfGraphs {
+    std::int64_t kernels = 0, launches = 0;
+  };
+
+  std::optional<Sums> sums;                 // nullopt: there are more than 200,000 different ones
+  std::map<std::int64_t, OfGraphs> graphs;  // by device
 };
 
-// Nullopt: there are more than 200,000 different ones. `check` is called now and then and may
-// throw.
-std::optional<Launches> read_launches(store::Snapshot& snapshot,
-                                      const compute::AccountWindow& window,
-                                      const std::function<void()>& check);
-
-struct GraphLaunches {
-  std::int64_t kernels = 0, launches = 0;
-};
-
-// By device.
-std::map<std::int64_t, GraphLaunches> read_graph_launches(store::Snapshot& snapshot,
-                                                          const compute::AccountWindow& window,
-                                                          const std::function<void()>& check);
+// Reads all kernels once. `check` is called now and then and may throw.
+Launches read_launches(store::Snapshot& snapshot, const compute::AccountWindow& window,
+                       const std::function<void()>& check);
 
 }  // namespace gpuprof::findings

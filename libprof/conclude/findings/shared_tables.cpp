@@ -29,9 +29,9 @@ void copy_rows(store::Database& database, const SharedTable& table, store::State
   }
 }
 
-void write(store::Database& database, const Launches& launches) {
+void write(store::Database& database, const Launches::Sums& sums) {
   store::Statement insert = insert_into(database, launches_table);
-  for (const auto& [key, sum] : launches.sums) {
+  for (const auto& [key, sum] : sums) {
     int column = 0;
     for (const std::int64_t value : key) insert.bind(++column, value);
     for (const std::int64_t value : {sum.ns, sum.count, sum.longest, sum.first, sum.last}) {
@@ -41,7 +41,7 @@ void write(store::Database& database, const Launches& launches) {
   }
 }
 
-void write(store::Database& database, const std::map<std::int64_t, GraphLaunches>& graphs) {
+void write(store::Database& database, const std::map<std::int64_t, Launches::OfGraphs>& graphs) {
   store::Statement insert = insert_into(database, graphs_table);
   for (const auto& [device, its] : graphs) {
     insert.bind(1, device).bind(2, its.kernels).bind(3, its.launches).run();
@@ -111,13 +111,14 @@ void SharedTables::make(const SharedTable& table, const std::function<void()>& c
   store::Statement rows =
       database.ask(span_ + sql_of(table) + "\nSELECT " + columns + " FROM " + name, false);
   database.execute("CREATE TEMP TABLE " + name + "(" + columns + ")");
-  if (&table == &launches_table) {
-    if (const auto launches = read_launches(snapshot_, window_, check)) {
-      return write(database, *launches);
+  if (&table == &launches_table || &table == &graphs_table) {
+    if (!launches_) launches_ = read_launches(snapshot_, window_, check);
+    if (&table == &graphs_table) return write(database, launches_->graphs);
+    if (launches_->sums) {
+      write(database, *launches_->sums);
+      launches_->sums->clear();
+      return;
     }
-  }
-  if (&table == &graphs_table) {
-    return write(database, read_graph_launches(snapshot_, window_, check));
   }
   copy_rows(database, table, rows, check);
 }

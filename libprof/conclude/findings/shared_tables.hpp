@@ -3,11 +3,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "libprof/compute/account.hpp"
+#include "libprof/conclude/findings/launches.hpp"
 #include "libprof/conclude/findings/rule.hpp"
 #include "libprof/store/scan.hpp"
 #include "libprof/store/sqlite.hpp"
@@ -175,6 +177,7 @@ class SharedTables {
   const compute::AccountWindow window_;
   const std::string span_;
   std::vector<std::string_view> made_;
+  std::optional<Launches> launches_;  // once read, for both tables of them
 };
 
 }  // namespace gpuprof::findings
