@@ -39,8 +39,10 @@ bool ProcessSamples::find_python() {
   search_after_ = std::min<Clock::duration>(2 * search_after_, longest_search);
   try {
     const auto maps = process_.maps();
-    const auto file = std::ranges::find_if(
-        maps, [](const attach::Mapping& each) { return each.path.starts_with('/'); });
+    const auto file = std::ranges::find_if(maps, [](const attach::Mapping& each) {
+      // The driver maps devices below the program, and nobody can read these.
+      return each.path.starts_with('/') && !each.path.starts_with("/dev/");
+    });
     std::array<std::byte, 4> magic;
     if (file != maps.end() && !process_.memory()(file->begin, magic) && process_.alive()) {
       message_ = "its memory cannot be read; " + attach::ptrace_hint();

@@ -81,6 +81,7 @@ class CpuSamples(FakeTest):
         self.assertEqual(len(threads), 2)
         database = self.database()
         self.assertNotIn("CPU samples", run.stderr)
+        self.assertNotIn("no host samples", run.stderr)
         # What a thread had used when it was found has no samples; the rest has, to one.
         for thread in threads:
             hits, cpu_time = database.row(
@@ -103,10 +104,12 @@ class CpuSamples(FakeTest):
             self.assertGreaterEqual(hits["work(double)"], of)
             self.assertGreater(of, 0.95 * hits["work(double)"])
         # Innermost first, the loop is where nearly all of it goes.
-        flat = {row["function"]: row for row in self.rows("--cpu-profiling-mode", "flat")}
+        rows = self.rows("--cpu-profiling-mode", "flat")
+        flat = {row["function"]: row for row in rows}
         self.assertGreater(flat["turn_wheels()"]["time_percent"], 80)
         self.assertTrue(flat["turn_wheels()"]["library"].endswith("/cpu_work"))
-        self.assertAlmostEqual(sum(row["time_percent"] for row in flat.values()), 100, delta=0.1)
+        # Libraries may have functions of the same name.
+        self.assertAlmostEqual(sum(row["time_percent"] for row in rows), 100, delta=0.1)
 
     def test_reports(self):
         self.record("shares", 0.5)
