@@ -143,7 +143,7 @@ inline constexpr std::array tables{
         "Calls on condition variables (--track-pthread). gpuprof does not follow pthreads.", "id"),
     as_view<"id INTEGER, value TEXT">(
         "profStringTable",
-        "Strings of CPU sampling (--cpu-profiling). gpuprof does not sample the CPU.", "id",
+        "Strings of CPU sampling (--cpu-profiling). gpuprof has CPU_SAMPLE instead.", "id",
         "UNIQUE (value)"),
     as_view<"parentPid INT, threadIndex TEXT, forkIndex INT, runIndex INT, pid INT">(
         "profIndex", "Processes of CPU sampling."),

@@ -126,10 +126,9 @@ void declare_serve(Grammar& grammar, ServeArguments& arguments) {
                "TIME");
   grammar.footer(
       "\nPrometheus text at /metrics: the account of each GPU, kernels, copies, steps, NCCL's "
-      "operations,\nlosses and records, in at most 500 series. OpenTelemetry's profiles of the "
-      "same "
-      "time at\n/v1development/profiles: GPU time by stack, in at most 4 MiB. docs/serve.md "
-      "describes "
+      "operations,\n"
+      "losses and records, in at most 500 series. OpenTelemetry's profiles of the same time at\n"
+      "/v1development/profiles: GPU time by stack, in at most 4 MiB. docs/serve.md describes "
       "both.");
 }
 
