@@ -3,6 +3,7 @@
 import argparse
 import datetime
 import json
+import math
 import os
 import pathlib
 import platform
@@ -65,6 +66,17 @@ def run(command):
             errors.seek(0)
             sys.exit(f"{command[0]} failed: {errors.read().decode()[-1000:]}")
     return seconds, usage.ru_utime + usage.ru_stime, memory / 1024
+
+
+def interval_of_median(values):
+    """Two of the values: the median of what they are drawn from lies between with 95 % confidence. None if they are few."""
+    count, below = len(values), 0
+    ways = 1  # of 2**count, in which at most BELOW values are below the median
+    while ways * 40 <= 2**count:
+        below += 1
+        ways += math.comb(count, below)
+    ordered = sorted(values)
+    return (ordered[below - 1], ordered[-below]) if below else None
 
 
 def group_bys(database):

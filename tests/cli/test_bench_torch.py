@@ -15,6 +15,10 @@ BUILD = pathlib.Path(os.environ.get("GPUPROF_BUILD", "."))
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 CHILD = pathlib.Path(__file__).parent / "fake_torch.py"
 BENCH = SOURCE / "scripts" / "bench_torch"
+sys.path.insert(0, str(BENCH.parent))
+sys.dont_write_bytecode = True
+import benchmark  # noqa: E402
+
 OURS = ["none", "gpuprof", "gpuprof+queries", "gpuprof-gpu", "gpuprof+graph"]
 
 
@@ -32,6 +36,21 @@ class BenchTorch(unittest.TestCase):
             capture_output=True, text=True, timeout=200)  # fmt: skip
         result = json.loads(self.json.read_text()) if self.json.exists() else None
         return process, result
+
+    def test_intervals(self):
+        """Of six rounds, all of which have the same ratio."""
+        process, result = self.bench("--only", "captures", "--settle", "0", variants=["none", "gpuprof", "gpuprof+stacks"], rounds=6)  # fmt: skip
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("gpuprof+stacks / gpuprof: 1.200 of the medians, by round 1.200 (1.200 to 1.200)", process.stdout)  # fmt: skip
+        for end in ("least", "greatest"):
+            bounds = self.figures(result, f"{end} of the median by round, 95 %")
+            self.assertAlmostEqual(bounds["captures, gpuprof+stacks / gpuprof"], 1.2)
+
+    def test_interval_of_median(self):
+        self.assertIsNone(benchmark.interval_of_median([1, 2, 3, 4, 5]))
+        self.assertEqual(benchmark.interval_of_median([6, 5, 4, 3, 2, 1]), (1, 6))
+        # As in tables of the sign test.
+        self.assertEqual(benchmark.interval_of_median(range(1, 101)), (40, 61))
 
     def figures(self, result, unit, key="median"):
         return {f["name"]: f[key] for f in result["figures"] if f["unit"] == unit}
@@ -55,6 +74,8 @@ class BenchTorch(unittest.TestCase):
                 self.assertEqual(ratios[f"{workload}, {name}"], ratio)
                 self.assertEqual(by_round[f"{workload}, {name}"], ratio)
             self.assertAlmostEqual(ratios[f"{workload}, gpuprof+queries / bare+queries"], 1.2)
+        # Three rounds are too few for an interval.
+        self.assertNotIn("95 %", process.stdout + json.dumps(result))
         # Files of two processes each; without a GPU there are no records in them.
         counts = {
             unit: self.figures(result, unit) for unit in ("bytes", "records", "calls", "kernels")
