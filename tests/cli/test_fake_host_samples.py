@@ -148,6 +148,9 @@ class HostSamples(FakeTest):
         [table] = json.loads(printed.stdout)["tables"]
         return table["rows"]
 
+    def has_host_samples(self):
+        return "HOST_SAMPLE" in self.database().tables()
+
     def place(self, comment):
         [line] = [
             i for i, text in enumerate(PROGRAM.split("\n"), 1) if text.endswith("# " + comment)
@@ -207,6 +210,7 @@ class HostSamples(FakeTest):
             r" *[\d.]+%  +[\d.]+ms  [| ] [| ] inner\n(.*\n)*\n==\d+== Data collected at \d+Hz frequency\n",
         )
         self.profile(*words, options=options, check=0)
+        self.assertFalse(self.has_host_samples())
 
         def report(*words):
             printed = subprocess.run([GPUPROF, "-i", self.output, "--json", "--cpu-profiling", "on", *words],
@@ -232,6 +236,14 @@ class HostSamples(FakeTest):
         # The calls that lead there, innermost first.
         functions = [(row["depth"], row["function"]) for row in report("--cpu-profiling-percentage-threshold", "40")]  # fmt: skip
         self.assertEqual(functions[:3], [(0, "inner"), (1, "outer"), (2, "<module>")])
+        # With both, the process counts once, and the account knows what it waits for.
+        self.profile(*words, options=("-f", "--host-samples=400", *options), check=0)
+        self.assertTrue(self.has_host_samples())
+        took = {row["function"]: row["time_ns"] / 1e9 for row in report("--cpu-profiling-mode", "flat")}  # fmt: skip
+        self.assertGreater(took["inner"], sum(took.values()) / 2)
+        self.assertLess(took["inner"], 0.6)
+        causes = {row["cause"] for row in self.account() if row["class"] == "no call"}
+        self.assertTrue(any("sleeps" in (cause or "") for cause in causes), causes)
         other = self.profile("hello", options=("--cpu-profiling", "on"), output=False, check=0)
         self.assertIn("== No CPU samples: a program that uses CUDA is sampled", other.stderr)
 
@@ -239,9 +251,7 @@ class HostSamples(FakeTest):
         self.record()
         self.assertEqual({row["cause"] for row in self.account() if row["class"] == "no call"},
                          {None})  # fmt: skip
-        self.assertEqual(
-            self.database().one("SELECT count(*) FROM sqlite_master WHERE name = 'HOST_SAMPLE'"), 0
-        )
+        self.assertFalse(self.has_host_samples())
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ std::vector<Option> cpu_options() {
       {.name = "cpu-profiling",
        .argument = "on|off",
        .help = "Sample where the program's threads use the processor, and report it (off)\n"
-               "Native functions and those of Python. With -i it reports the samples of a file.",
+               "Native functions and those of Python, of processes that use CUDA. With -i it "
+               "reports the samples of a file, those of --host-samples too.",
        .set = equals("on", [](Options& o) -> bool& { return o.reports.cpu.of_host; })},
       {.name = "cpu-profiling-mode",
        .argument = "flat|top-down|bottom-up",

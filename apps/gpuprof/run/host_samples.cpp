@@ -9,12 +9,9 @@ namespace gpuprof::app {
 
 void HostSamples::begin(const Options& options, launch::Listener::Options& listening,
                         std::optional<record::Run>& run, Log& log) {
-  const report::CpuOptions& cpu = options.reports.cpu;
-  int rate = options.host_samples;
-  if (rate == 0 && cpu.of_host) rate = cpu.frequency;
-  if (rate == 0) return;
+  if (options.host_samples == 0) return;
   sampler_ = std::make_shared<host::Sampler>(host::Sampler::Options{
-      .interval = std::chrono::nanoseconds(std::chrono::seconds(1)) / rate,
+      .interval = std::chrono::nanoseconds(std::chrono::seconds(1)) / options.host_samples,
       .push = [&run](wire::Frame frame) { run->push(std::move(frame)); },
       .say = [&log](pid_t process, const std::string& text) { log.say_of(process, text); }});
   listening.connected = [sampler = sampler_, others = std::move(listening.connected)](
