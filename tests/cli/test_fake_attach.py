@@ -19,6 +19,7 @@ from fake_run import CUPTI, GPUPROF, SANITIZED, FakeTest, Run, has_other_users
 CANNOT = 13
 PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
 NOBODY = 65534
+SAMPLES = ("--cpu-profiling", "on", "--cpu-profiling-frequency", "400")
 
 
 class AttachTest(FakeTest):
@@ -31,6 +32,9 @@ class AttachTest(FakeTest):
     def python(self, code):
         """A process that is not what it says."""
         return self.start_ready([sys.executable, "-c", textwrap.dedent(code)])
+
+    def proc(self, target, name):
+        return pathlib.Path(f"/proc/{target.pid}/{name}").read_text()
 
     def attach_command(self, target, *options, output=None, cupti=CUPTI):
         process = getattr(target, "pid", target)
@@ -308,6 +312,57 @@ class Measured(AttachTest, MetricTest):
             self.assertGreaterEqual(database.one("SELECT count(*) FROM CALL_STACK"), 20)
             self.assertGreater(database.one("SELECT count(*) FROM DEVICE_MEMORY"), 0)
 
+    def test_samples_of_processors(self):
+        """Of threads from before and of later ones. What interrupts them is gone after the detach."""
+        for handles in (False, True):
+            target = self.target()
+            if handles:
+                self.tell(target, "handle")
+            threads = {int(self.answer(target, "compute")) for _ in range(2)}
+            for urged in range(1, 3):
+                attached = self.attach(target, "-f", *SAMPLES)
+                threads.add(int(self.answer(target, "compute")))
+                self.wait_for_timers(target, 1 + len(threads))
+                self.assertTrue(self.catches_urges(target))
+                self.wait_until_they_ran(target, threads)
+                self.detach(attached)
+                self.assertEqual(self.timers(target), [])
+                self.assertEqual(self.catches_urges(target), handles)
+                database = self.database()
+                sampled = database.rows(
+                    "SELECT s.threadId, sum(s.samples) FROM CPU_SAMPLE AS s JOIN STACK_FRAME AS f"
+                    " ON f.frame = s.frame AND f.processId = s.processId"
+                    " WHERE f.function LIKE '%compute_until_the_end%' GROUP BY 1")  # fmt: skip
+                self.assertEqual({thread for thread, _ in sampled}, threads)
+                self.assertEqual(database.one("SELECT value FROM STATISTIC WHERE name = 'begun_late'"), 1)  # fmt: skip
+                self.assertEqual(database.rows("SELECT * FROM losses"), [])
+                if handles:
+                    self.wait_until_they_ran(target, threads)
+                    self.assertEqual(self.answer(target, "urge"), f"{urged} 0\n")
+            self.tell(target, "launch 3")
+            self.tell(target, "exit")
+            self.assertEqual((target.wait(60), target.stderr.read()), (7, ""))
+
+    def wait_until_they_ran(self, target, threads):
+        """For a while, each of the threads."""
+
+        def ran(thread):
+            stat = self.proc(target, f"task/{thread}/stat")
+            return int(stat.rpartition(")")[2].split()[11]) / os.sysconf("SC_CLK_TCK")
+
+        before = {thread: ran(thread) for thread in threads}
+        self.wait_for(lambda: all(ran(thread) > before[thread] + 0.1 for thread in threads))
+
+    def wait_for_timers(self, target, count):
+        self.wait_for(lambda: len(self.timers(target)) >= count)
+
+    def timers(self, target):
+        return re.findall(r"^ID: \d+", self.proc(target, "timers"), re.MULTILINE)
+
+    def catches_urges(self, target):
+        [caught] = re.findall(r"^SigCgt:\s*(\w+)", self.proc(target, "status"), re.MULTILINE)
+        return int(caught, 16) >> (signal.SIGURG - 1) & 1 == 1
+
     def test_what_cannot_be(self):
         for words, why in (
             (["--replay-mode", "application", "--metrics", ONE], "runs a program several times"),
@@ -373,11 +428,8 @@ class Refusals(AttachTest):
     def test_a_stopped_process(self):
         target = self.target()
         target.send_signal(signal.SIGSTOP)
-        self.wait_for(lambda: "\nState:\tT" in self.status(target))
+        self.wait_for(lambda: "\nState:\tT" in self.proc(target, "status"))
         self.refused(target, "is stopped")
-
-    def status(self, target):
-        return pathlib.Path(f"/proc/{target.pid}/status").read_text()
 
     def test_a_debugger(self):
         target = self.target()

@@ -124,7 +124,9 @@ void declare_attach(Grammar& grammar, AttachJob& job) {
        "metrics-samples", "metrics-exclude", "cache-control", "metrics-batch", "hang-timeout",
        "metrics", "set", "require-metrics", "activity-buffers", "device-buffer-size",
        "device-buffers", "no-share", "cupti", "save-capture", "process-name", "context-name",
-       "stream-name"});
+       "stream-name", "cpu-profiling", "cpu-profiling-frequency", "cpu-profiling-mode",
+       "cpu-profiling-max-depth", "cpu-profiling-percentage-threshold", "cpu-profiling-scope",
+       "cpu-profiling-show-library", "cpu-profiling-thread-mode", "cpu-profiling-unwind-stack"});
   grammar.take_output_options(job.options);
   grammar.take_report_options(job.options);
 }

@@ -2,8 +2,11 @@
 // kernels and waits for them, "range NAME MS" launches one in an NVTX range of this length, "ask N"
 // asks for N bytes of memory, "begin" launches others on a thread until "end", "capture" begins a
 // stream capture that "captured" ends, "fork" makes a child that waits forever, and "exit" ends
-// with
-// 7. At the start it says "ready".
+// with 7. "compute" makes a thread that computes until the end, and says its id. "handle" sets a
+// handler for SIGURG, and "urge" raises that and says how many the handler got, and how many of
+// them were a timer's. At the start it says "ready".
+#include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,14 +16,34 @@
 #include <iostream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/fake_cupti/cuda/fake_cuda.hpp"
+
+namespace {
+
+std::atomic<bool> computes{true};
+std::atomic<int> urged{0}, timed{0};
+
+void count_urges(int, siginfo_t* info, void*) {
+  ++urged;
+  if (info->si_code == SI_TIMER) ++timed;
+}
+
+}  // namespace
+
+// Not static: its name is looked for.
+[[gnu::noinline]] void compute_until_the_end() {
+  volatile std::uint64_t value = 1;
+  while (computes.load()) value = value * 6364136223846793005u + 1442695040888963407u;
+}
 
 int main() {
   fake_launch("before", 5);
   std::cout << "ready" << std::endl;
   std::atomic<bool> goes_on{false};
   std::thread beside;
+  std::vector<std::thread> computing;
   int code = 0;
   int times = 0;
   for (std::string word; code == 0 && std::cin >> word;) {
@@ -55,12 +78,30 @@ int main() {
       std::uint64_t bytes = 0;
       std::cin >> bytes;
       fake_malloc(bytes);
+    } else if (word == "compute") {
+      std::atomic<long> thread{0};
+      computing.emplace_back([&thread] {
+        thread.store(syscall(SYS_gettid));
+        compute_until_the_end();
+      });
+      while (thread.load() == 0) std::this_thread::yield();
+      std::cout << thread.load() << std::endl;
+    } else if (word == "handle") {
+      struct sigaction action = {};
+      action.sa_sigaction = &count_urges;
+      action.sa_flags = SA_SIGINFO | SA_RESTART;
+      sigaction(SIGURG, &action, nullptr);
+    } else if (word == "urge") {
+      raise(SIGURG);
+      std::cout << urged.load() << ' ' << timed.load() << std::endl;
     } else if (word == "exit") {
       code = 7;
     }
     std::cout << "done" << std::endl;
   }
   goes_on.store(false);
+  computes.store(false);
   if (beside.joinable()) beside.join();
+  for (std::thread& thread : computing) thread.join();
   return code;
 }
