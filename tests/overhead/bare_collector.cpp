@@ -6,7 +6,8 @@
 // leaves out the calls that gpuprof leaves out by default; BARE_GROUP=gpu has no other kinds than
 // those of that group, and what is always on. BARE_RECORDS=full has only kernels, copies and sets,
 // and BARE_RECORDS=user these with CUPTI's user-defined records of the fields below; both print at
-// the end how many bytes there were.
+// the end how many bytes there were. BARE_NODES=events has CUPTI also announce the nodes of CUDA
+// graphs, made or cloned, and BARE_NODES=numbers asks for their numbers.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -48,7 +49,22 @@ void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::siz
   pool.push_back(buffer);
 }
 
-void CUPTIAPI on_context(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {
+std::atomic<bool> number_nodes{false};
+
+void number(CUgraphNode node) {
+  std::uint64_t id = 0;
+  if (node) cupti.cuptiGetGraphNodeId(node, &id);
+}
+
+void CUPTIAPI on_resource(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const void* data) {
+  if (id != CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
+    const auto& graph = *static_cast<const CUpti_GraphData*>(
+        static_cast<const CUpti_ResourceData*>(data)->resourceDescriptor);
+    if (!number_nodes) return;
+    number(graph.node);
+    if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) number(graph.originalNode);
+    return;
+  }
   if (!cupti.cuptiActivityConfigureUnifiedMemoryCounter) return;
   CUpti_ActivityUnifiedMemoryCounterConfig counter{
       CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
@@ -123,7 +139,7 @@ bool collect_user_defined() {
   params.subscriberName = "bare collector";
   std::uint8_t on = 1;
   std::size_t size = sizeof on;
-  return CALL(cuptiSubscribe_v2, &subscriber, &on_context, nullptr, &params) &&
+  return CALL(cuptiSubscribe_v2, &subscriber, &on_resource, nullptr, &params) &&
          CALL(cuptiActivitySetAttribute_v2, subscriber, CUPTI_ACTIVITY_ATTR_USER_DEFINED_RECORDS,
               &size, &on) &&
          CALL(cuptiActivityRegisterCallbacks_v2, subscriber, &requested_v2, &completed_v2) &&
@@ -146,7 +162,7 @@ bool collect_user_defined() {
 
 // The same kinds with whole records.
 bool collect_full() {
-  if (!CALL(cuptiSubscribe, &subscriber, &on_context, nullptr)) return false;
+  if (!CALL(cuptiSubscribe, &subscriber, &on_resource, nullptr)) return false;
   cupti.cuptiActivityRegisterCallbacks(&requested, &completed);
   for (const auto kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                           CUPTI_ACTIVITY_KIND_MEMSET}) {
@@ -176,12 +192,19 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
     if (user_defined ? collect_user_defined() : collect_full()) std::atexit(&flush_and_print);
     return 1;
   }
-  if (cupti.cuptiSubscribe(&subscriber, &on_context, nullptr) != CUPTI_SUCCESS) {
+  if (cupti.cuptiSubscribe(&subscriber, &on_resource, nullptr) != CUPTI_SUCCESS) {
     std::fprintf(stderr, "bare collector: CUPTI refuses another client\n");
     return 1;
   }
   cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
                             CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+  if (const char* nodes = std::getenv("BARE_NODES"); nodes && cupti.cuptiGetGraphNodeId) {
+    number_nodes = std::string_view(nodes) == "numbers";
+    for (const auto id :
+         {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED}) {
+      cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
+    }
+  }
   cupti.cuptiActivityRegisterCallbacks(&requested, &completed);
   for (const gpuprof::schema::KindRef& kind : gpuprof::schema::kinds) {
     if (collected_by_default(*kind.info)) {
