@@ -46,6 +46,13 @@ class BenchTorch(unittest.TestCase):
             bounds = self.figures(result, f"{end} of the median by round, 95 %")
             self.assertAlmostEqual(bounds["captures, gpuprof+stacks / gpuprof"], 1.2)
 
+    def test_limit(self):
+        process, result = self.bench("--only", "gpt2", "--limit", "0", variants=["none", "gpuprof"])
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(self.figures(result, "ms per step", "values"), {"gpt2, none": [10], "gpt2, gpuprof": [13]})  # fmt: skip
+        self.assertEqual((result["rounds"], result["parameters"]["processes"]), (1, 1))
+        self.assertRegex(process.stdout, "^1 rounds, 1 processes of each variant")
+
     def test_interval_of_median(self):
         self.assertIsNone(benchmark.interval_of_median([1, 2, 3, 4, 5]))
         self.assertEqual(benchmark.interval_of_median([6, 5, 4, 3, 2, 1]), (1, 6))
