@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "libprof/base/clock.hpp"
 #include "libprof/collect/driver.hpp"
 #include "libprof/collect/extra/own_memory.hpp"
-#include "libprof/collect/extra/thread_masks.hpp"
 #include "schema/memory_calls.hpp"
 
 namespace gpuprof::collect {
@@ -24,7 +24,9 @@ using namespace std::chrono_literals;
 constexpr int sampling_signal = SIGURG;
 constexpr auto copies_every = 10ms;
 constexpr auto threads_every = 20ms;
-constexpr auto masks_every = 1s;
+constexpr auto new_threads_every = 2ms;  // at most, those of which not enough was seen yet
+constexpr auto longest_pause = 1s;       // until a thread that blocks the signal is looked at again
+constexpr auto python_every = 1s;
 constexpr auto sent_every = 200ms;
 constexpr auto end_patience = 2s;             // of finish(), for our thread
 constexpr auto handlers_patience = 1s;        // of our thread, for handlers that run
@@ -34,6 +36,13 @@ constexpr std::size_t most_unsent = 1 << 16;  // rows, while the launcher does n
 constexpr clockid_t clock_of(pid_t thread) {
   constexpr unsigned of_scheduler = 2, of_thread = 4;
   return static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3 | of_thread | of_scheduler);
+}
+
+// nullopt: it has ended.
+std::optional<std::chrono::nanoseconds> processor_time(pid_t thread) {
+  timespec time{};
+  if (clock_gettime(clock_of(thread), &time) != 0) return std::nullopt;
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 timespec timespec_of(std::chrono::nanoseconds time) {
@@ -123,7 +132,7 @@ void CpuSampler::sample() {
   const std::string why = why_no_handler();
   if (!why.empty()) return say_once("no CPU samples: " + why);
   active_.store(true);
-  next_threads_ = next_masks_ = Clock::now();
+  next_threads_ = next_python_ = Clock::now();
   next_send_ = Clock::now() + sent_every;
   while (!stops_.load() && host_.channel.alive()) {
     {
@@ -135,15 +144,16 @@ void CpuSampler::sample() {
         return;
       }
       const auto now = Clock::now();
-      if (now >= next_masks_) {
+      if (now >= next_python_) {
         find_python();
-        look_at_masks();
-        next_masks_ = now + masks_every;
+        next_python_ = now + python_every;
       }
       if (now >= next_threads_) {
+        look_at_sampled_threads();
         look_for_threads();
         next_threads_ = now + threads_every;
       }
+      look_at_new_threads();
       take_copies();
       if (now >= next_send_) {
         send();
@@ -155,7 +165,9 @@ void CpuSampler::sample() {
 }
 
 void CpuSampler::end_sampling() {
-  if (active_.load() && !any_sampled_ && left_out_.contains(process_)) {
+  const auto main_thread = left_out_.find(process_);
+  if (active_.load() && !any_sampled_ && main_thread != left_out_.end() &&
+      main_thread->second.blocks) {
     say_once("no CPU samples: the program's threads block SIGURG");
   }
   active_.store(false);
@@ -174,7 +186,7 @@ void CpuSampler::end_sampling() {
 void CpuSampler::sleep() {
   const std::uint32_t seen = wakes_.load();
   if (stops_.load()) return;
-  const timespec time = timespec_of(copies_every);
+  const timespec time = timespec_of(any_new_ ? new_threads_every : copies_every);
   syscall(SYS_futex, &wakes_, FUTEX_WAIT_PRIVATE, seen, &time, nullptr, 0);
 }
 
@@ -238,6 +250,8 @@ bool CpuSampler::make_timer(pid_t thread, Target& target) {
     return false;
   }
   target.timer = timer;
+  target.waits_for_signal.store(false);
+  target.seen_taken = target.taken.load();
   target.id.store(thread);
   // The first time at random, for threads that end before the first interval is over.
   std::uniform_int_distribution<std::int64_t> first(1, interval_.count());
@@ -249,24 +263,33 @@ bool CpuSampler::make_timer(pid_t thread, Target& target) {
   return false;
 }
 
-void CpuSampler::add_thread(pid_t thread) {
+bool CpuSampler::add_thread(pid_t thread, LeftOut& left_out) {
+  using Finding = MaskSightings::Finding;
   const auto masks = masks_of(thread);
-  if (!masks) return;  // it has ended
+  const auto ran = processor_time(thread);
+  if (!masks || !ran) return true;
   if (free_numbers_.empty()) say_once("CPU samples lack threads: there are too many");
+  const bool is_soon = left_out.seen.may_be_new(*ran) && !left_out.seen.is_slow();
+  const Finding finding = left_out.seen.add(*masks, sampling_signal, *ran);
+  left_out.blocks = finding == Finding::blocks;
   const std::size_t number = free_numbers_.empty() ? most_targets : free_numbers_.back();
-  if (number == most_targets || masks->blocks(sampling_signal) ||
-      !make_timer(thread, (*targets_)[number])) {
-    LeftOut& left_out = left_out_[thread];
-    left_out.still_there = true;
-    left_out.pause = std::clamp<Clock::duration>(2 * left_out.pause, threads_every, masks_every);
-    left_out.next = Clock::now() + left_out.pause;
-    return;
+  if (finding == Finding::lets_through && number < most_targets &&
+      make_timer(thread, (*targets_)[number])) {
+    any_sampled_ = true;
+    free_numbers_.pop_back();
+    (*targets_)[number].still_there = true;
+    (*targets_)[number].certain = *ran;
+    numbers_[thread] = number;
+    return true;
   }
-  left_out_.erase(thread);
-  any_sampled_ = true;
-  free_numbers_.pop_back();
-  (*targets_)[number].still_there = true;
-  numbers_[thread] = number;
+  const bool is_known = finding != Finding::not_known;
+  left_out.pause = is_soon && !is_known
+                       ? new_threads_every
+                       : std::clamp<Clock::duration>(2 * left_out.pause,
+                                                     is_known ? threads_every : new_threads_every,
+                                                     is_known ? longest_pause : threads_every);
+  left_out.next = Clock::now() + left_out.pause;
+  return false;
 }
 
 void CpuSampler::remove_thread(std::size_t number) {
@@ -281,16 +304,12 @@ void CpuSampler::remove_thread(std::size_t number) {
 void CpuSampler::look_for_threads() {
   for (auto& [thread, number] : numbers_) (*targets_)[number].still_there = false;
   for (auto& [thread, left_out] : left_out_) left_out.still_there = false;
-  const auto now = Clock::now();
   const bool all = each_thread([&](pid_t thread) {
     const auto known = numbers_.find(thread);
-    const auto left_out = left_out_.find(thread);
     if (known != numbers_.end()) {
       (*targets_)[known->second].still_there = true;
-    } else if (left_out != left_out_.end() && now < left_out->second.next) {
-      left_out->second.still_there = true;
     } else {
-      add_thread(thread);
+      left_out_[thread].still_there = true;  // or it is new
     }
   });
   if (!all) return;
@@ -308,14 +327,47 @@ void CpuSampler::look_for_threads() {
   }
 }
 
-// A thread that waits for the signal itself, with sigwait say, must not get ours.
-void CpuSampler::look_at_masks() {
-  std::vector<std::size_t> blocked;
-  for (const auto& [thread, number] : numbers_) {
-    const auto masks = masks_of(thread);
-    if (masks && masks->blocks(sampling_signal)) blocked.push_back(number);
+void CpuSampler::look_at_new_threads() {
+  any_new_ = false;
+  const auto now = Clock::now();
+  for (auto each = left_out_.begin(); each != left_out_.end();) {
+    auto& [thread, left_out] = *each;
+    if (now >= left_out.next && add_thread(thread, left_out)) {
+      each = left_out_.erase(each);
+      continue;
+    }
+    any_new_ |= left_out.pause < threads_every;
+    ++each;
   }
-  for (const std::size_t number : blocked) remove_thread(number);
+}
+
+// A thread that waits for the signal itself, with sigwait say, must not get ours. So it is looked
+// at before its timer expires, unless the timer has just expired and the handler ran: a thread that
+// uses much of a processor in between is seen too late.
+void CpuSampler::look_at_sampled_threads() {
+  std::vector<std::pair<pid_t, std::size_t>> blocked;
+  for (const auto& [thread, number] : numbers_) {
+    Target& target = (*targets_)[number];
+    const auto ran = processor_time(thread);
+    if (!ran) continue;
+    const std::uint32_t taken = target.taken.load();
+    if (target.waits_for_signal.load()) {
+      blocked.emplace_back(thread, number);
+    } else if (std::exchange(target.seen_taken, taken) != taken) {
+      target.certain = *ran;
+    } else if (*ran - target.certain >= interval_ / 2) {
+      const auto masks = masks_of(thread);
+      if (masks && masks->blocks(sampling_signal)) blocked.emplace_back(thread, number);
+      if (masks && masks->is_own) target.certain = *ran;
+    }
+  }
+  for (const auto& [thread, number] : blocked) {
+    remove_thread(number);
+    // Whatever it does now, it is a thread that blocks the signal.
+    LeftOut& left_out = left_out_[thread];
+    left_out.blocks = true;
+    left_out.seen.add({.changed = true}, sampling_signal, {});
+  }
 }
 
 void CpuSampler::find_python() {

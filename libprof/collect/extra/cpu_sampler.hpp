@@ -35,6 +35,7 @@
 #include "libprof/collect/extra/cpu_stacks.hpp"
 #include "libprof/collect/extra/python_threads.hpp"
 #include "libprof/collect/extra/stack_unwinder.hpp"
+#include "libprof/collect/extra/thread_masks.hpp"
 #include "libprof/wire/messages.hpp"
 #include "libprof/wire/row_sender.hpp"
 #include "schema/cpu_samples.hpp"
@@ -73,8 +74,22 @@ class CpuSampler {
   struct Target {
     std::atomic<pid_t> id{0};              // 0: none
     std::atomic<std::uint64_t> python{0};  // the interpreter's state of it; 0: none
-    int timer = -1;                        // ours alone, as the next
+    std::atomic<std::uint32_t> taken{0};   // samples
+    std::atomic<bool> waits_for_signal{false};
+    // Ours alone.
+    int timer = -1;
     bool still_there = false;
+    std::uint32_t seen_taken = 0;
+    // Of its processor time, when it was last certain that it does not block the signal.
+    std::chrono::nanoseconds certain{};
+  };
+  // A thread without a timer.
+  struct LeftOut {
+    bool still_there = true;
+    bool blocks = false;  // the signal, for a moment maybe
+    MaskSightings seen;
+    Clock::duration pause{};
+    Clock::time_point next{};  // time to look again
   };
   // A copy of what a thread was doing.
   struct Copy {
@@ -107,8 +122,10 @@ class CpuSampler {
   bool has_handler() const;
   void give_back_handler();
   void look_for_threads();
-  void look_at_masks();
-  void add_thread(pid_t thread);
+  void look_at_sampled_threads();
+  void look_at_new_threads();
+  // What is seen of the thread is added to what was. true: it has a timer now, or has ended.
+  bool add_thread(pid_t thread, LeftOut& left_out);
   void remove_thread(std::size_t number);
   // false: it has none.
   bool make_timer(pid_t thread, Target& target);
@@ -145,16 +162,11 @@ class CpuSampler {
   bool is_over_ = false;                  // for good: the program has another handler
   std::map<pid_t, std::size_t> numbers_;  // of targets_, by thread
   std::vector<std::size_t> free_numbers_;
-  // A thread without a timer, as it blocks the signal. It may do so for a moment only.
-  struct LeftOut {
-    bool still_there = true;
-    Clock::duration pause{};
-    Clock::time_point next{};  // time to look again
-  };
   std::map<pid_t, LeftOut> left_out_;
+  bool any_new_ = false;  // that are looked at soon
   bool any_sampled_ = false;
   std::minstd_rand random_;
-  Clock::time_point next_threads_{}, next_masks_{}, next_send_{};
+  Clock::time_point next_threads_{}, next_python_{}, next_send_{};
   CodeModules modules_;
   std::unique_ptr<StackUnwinder> unwinder_;
   std::unique_ptr<CpuStacks> stacks_;

@@ -74,10 +74,13 @@ CpuSampler::Copy* CpuSampler::claim(pid_t thread) {
 }
 
 void CpuSampler::take(const siginfo_t& info, const ucontext_t& context) noexcept {
-  const auto& target = *static_cast<const Target*>(info.si_value.sival_ptr);
+  auto& target = *static_cast<Target*>(info.si_value.sival_ptr);
   const auto thread = static_cast<pid_t>(syscall(SYS_gettid));
   // A signal of another thread that had the timer's place before.
   if (target.id.load(std::memory_order_relaxed) != thread) return;
+  // A thread that lets the signal through only while it waits for it.
+  if (sigismember(&context.uc_sigmask, info.si_signo) == 1) target.waits_for_signal.store(true);
+  target.taken.fetch_add(1, std::memory_order_relaxed);
   const std::int64_t began = clock_ns(CLOCK_MONOTONIC);
   if (Copy* const copy = claim(thread)) {
     copy->thread = thread;
