@@ -10,7 +10,10 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <random>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "libprof/collect/extra/own_memory.hpp"
@@ -277,4 +280,137 @@ TEST_CASE("frame rules: expressions") {
   Registers none;
   rule.expressions = {{std::byte{0x22}}};  // nothing to add
   CHECK_FALSE(step_out(rule, none, [](std::uint64_t, std::uint64_t&) { return true; }));
+}
+
+namespace {
+
+// A module's tables at some addresses, with one function that begins at `code`.
+class MadeTables {
+ public:
+  static constexpr std::uint64_t header = 0x10000, code = 0x20000;
+
+  // `common`: what follows the version of the common entry; `own`: the function's instructions.
+  MadeTables(std::vector<unsigned char> common, std::vector<unsigned char> own,
+             unsigned char pointers = 0x00) {
+    constexpr std::uint32_t common_at = 0x100;
+    common.insert(common.begin(), 1);
+    const auto function_at = static_cast<std::uint32_t>(common_at + 8 + common.size());
+    put(0, {1, 0x1b, 0x03, 0x3b});
+    put_word(4, 0);
+    put_word(8, 1);
+    put_word(12, code - header);
+    put_word(16, function_at);
+    put_word(common_at, static_cast<std::uint32_t>(4 + common.size()));
+    put_word(common_at + 4, 0);
+    put(common_at + 8, common);
+    std::vector<unsigned char> function;
+    const std::uint64_t place = header + function_at + 8;
+    for (const std::uint64_t value : {(pointers & 0x10) ? code - place : code, std::uint64_t{64}}) {
+      for (int i = 0; i < 8; ++i) function.push_back(static_cast<unsigned char>(value >> 8 * i));
+    }
+    function.push_back(0);  // the size of what is added
+    function.insert(function.end(), own.begin(), own.end());
+    put_word(function_at, static_cast<std::uint32_t>(4 + function.size()));
+    put_word(function_at + 4, function_at + 4 - common_at);
+    put(function_at + 8, function);
+  }
+
+  std::optional<FrameRule> rule(std::uint64_t offset = 8) const {
+    return rule_at(header, code + offset, [this](std::uint64_t from, void* to, std::size_t bytes) {
+      if (from < header || from - header > bytes_.size() ||
+          bytes > bytes_.size() - (from - header)) {
+        return false;
+      }
+      std::memcpy(to, bytes_.data() + (from - header), bytes);
+      return true;
+    });
+  }
+
+ private:
+  void put(std::size_t at, const std::vector<unsigned char>& bytes) {
+    bytes_.resize(std::max(bytes_.size(), at + bytes.size()));
+    std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  void put_word(std::size_t at, std::uint32_t word) {
+    put(at, {static_cast<unsigned char>(word), static_cast<unsigned char>(word >> 8),
+             static_cast<unsigned char>(word >> 16), static_cast<unsigned char>(word >> 24)});
+  }
+
+  std::vector<unsigned char> bytes_;
+};
+
+// Letters, units of 1 and -8, return register 16; then what the letters have; the CFA is the stack
+// pointer and 8.
+std::vector<unsigned char> common_of(std::string_view letters, std::vector<unsigned char> theirs) {
+  std::vector<unsigned char> bytes(letters.begin(), letters.end());
+  for (const unsigned char byte : {0x00, 0x01, 0x78, 0x10}) bytes.push_back(byte);
+  bytes.push_back(static_cast<unsigned char>(theirs.size()));
+  bytes.insert(bytes.end(), theirs.begin(), theirs.end());
+  for (const unsigned char byte : {0x0c, 0x07, 0x08}) bytes.push_back(byte);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("frame rules: what a common entry may have") {
+  // The return address is at -1 unit.
+  const auto rule = MadeTables(common_of("zR", {0x00}), {0x90, 0x01}).rule();
+  REQUIRE(rule);
+  CHECK(rule->cfa == FrameRule::Value{FrameRule::How::is_offset, 7, 8});
+  CHECK(rule->registers[16] == FrameRule::Value{FrameRule::How::at_offset, 0, -8});
+  CHECK_FALSE(MadeTables(common_of("zR", {0x00}), {}).rule(64));
+  CHECK(MadeTables(common_of("zR", {0x10}), {}, 0x10).rule());
+  // A letter that is not known, and what it has.
+  const auto passed_over = MadeTables(common_of("zRX", {0x00, 0x0f, 0xff, 0xff}), {}).rule();
+  REQUIRE(passed_over);
+  CHECK(passed_over->cfa == rule->cfa);
+  // No function for exceptions; one that is somewhere else.
+  CHECK(MadeTables(common_of("zPR", {0xff, 0x00}), {}).rule());
+  CHECK(MadeTables(common_of("zPLR", {0x9b, 1, 2, 3, 4, 0x1b, 0x00}), {}).rule());
+  // A pointer to the pointer.
+  CHECK_FALSE(MadeTables(common_of("zR", {0x80}), {}).rule());
+  // A size beyond the entry.
+  auto beyond = common_of("zR", {0x00});
+  beyond[7] = 0x7f;
+  CHECK_FALSE(MadeTables(beyond, {}).rule());
+}
+
+TEST_CASE("frame rules: numbers and lengths that no function has") {
+  const std::vector<unsigned char> most{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01};
+  const auto with = [&](std::vector<unsigned char> code, int numbers = 1) {
+    for (int i = 0; i < numbers; ++i) code.insert(code.end(), most.begin(), most.end());
+    return MadeTables(common_of("zR", {0x00}), code).rule();
+  };
+  // Offsets in units; registers.
+  CHECK(with({0x90}));
+  CHECK(with({0x05, 0x10}));
+  CHECK(with({0x14, 0x10}));
+  CHECK(with({0x13}));
+  CHECK(with({0x12, 0x07}));
+  const std::vector<unsigned char> least{0x80, 0x80, 0x80, 0x80, 0x80,
+                                         0x80, 0x80, 0x80, 0x80, 0x7f};
+  std::vector<unsigned char> code{0x11, 0x10};
+  code.insert(code.end(), least.begin(), least.end());
+  CHECK(MadeTables(common_of("zR", {0x00}), code).rule());
+  CHECK(with({0x05}, 2));
+  CHECK_FALSE(with({0x0d}));
+  // A block; a place.
+  CHECK_FALSE(with({0x0f}));
+  CHECK_FALSE(with({0x10, 0x06}));
+  CHECK(with({0x04, 0xff, 0xff, 0xff, 0xff}, 0));
+  // Expressions that are kept with the rule: as many as a signal's frame has, and far more.
+  for (const auto& [count, size, there] :
+       {std::tuple(18, 8, true), std::tuple(500, 8, false), std::tuple(1, 2000, false)}) {
+    std::vector<unsigned char> many;
+    for (int i = 0; i < count; ++i) {
+      for (const int byte : {0x10, 0x06, (size & 0x7f) | 0x80, size >> 7}) {
+        many.push_back(static_cast<unsigned char>(byte));
+      }
+      many.insert(many.end(), static_cast<std::size_t>(size), 0x96);
+    }
+    CHECK(MadeTables(common_of("zR", {0x00}), many).rule().has_value() == there);
+  }
+  // States that are kept and come back: too many, and one too few.
+  CHECK_FALSE(with(std::vector<unsigned char>(1000, 0x0a), 0));
+  CHECK_FALSE(with({0x0b}, 0));
 }

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t most_table_bytes = 1 << 16;  // of one function
 constexpr int most_table_steps = 1 << 14;
+constexpr std::size_t most_expressions = 64, most_expression_bytes = 256;
 
 // Bytes of a table from their address on. What is beyond their end reads as 0 and is not whole.
 class TableBytes {
@@ -58,9 +59,9 @@ class TableBytes {
       case 0x0b: value = static_cast<std::uint64_t>(std::int64_t{take<std::int32_t>()}); break;
       default: whole_ = false;
     }
-    if ((encoding & 0x70) == 0x10) return value + here;
-    whole_ &= (encoding & 0x70) == 0;
-    return value;
+    const unsigned base = encoding & 0xf0;
+    whole_ &= base == 0 || base == 0x10;
+    return base == 0x10 ? value + here : value;
   }
   std::vector<std::byte> take_block() {
     const std::uint64_t size = take_unsigned();
@@ -178,19 +179,25 @@ std::optional<CommonTable> read_common(std::uint64_t address, const ReadBytes& r
   }
   common.has_sizes = words.starts_with('z');
   if (!words.empty() && !common.has_sizes) return std::nullopt;
-  if (common.has_sizes) bytes.take_unsigned();
+  TableBytes after = bytes;
+  if (common.has_sizes) {
+    const std::uint64_t size = bytes.take_unsigned();
+    after = bytes;
+    after.skip(size);
+  }
   for (const char letter : words) {
     if (letter == 'R') common.pointers = bytes.take<std::uint8_t>();
     if (letter == 'L') bytes.skip(1);
     if (letter == 'S') common.is_signal = true;
     if (letter == 'P') {
       // What it refers to is not looked at, so it may be anywhere.
+      constexpr unsigned none = 0xff;
       const unsigned encoding = bytes.take<std::uint8_t>();
-      bytes.take_pointer(encoding & 0x0f);
+      if (encoding != none) bytes.take_pointer(encoding & 0x0f);
     }
   }
-  if (!bytes.whole()) return std::nullopt;
-  common.instructions = bytes;
+  if (!bytes.whole() || !after.whole()) return std::nullopt;
+  common.instructions = after;  // what other letters have is passed over
   return common;
 }
 
@@ -223,8 +230,13 @@ class TableRun {
   void set(std::uint64_t number, FrameRule::Value value) {
     if (number < Registers::count) rule.registers[number] = value;
   }
+  // Whatever the numbers are.
+  std::int64_t offset_of(std::int64_t units) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(units) *
+                                     static_cast<std::uint64_t>(common_.data_unit));
+  }
   void set_offset(std::uint64_t number, How how, std::int64_t units) {
-    set(number, {how, 0, units * common_.data_unit});
+    set(number, {how, 0, offset_of(units)});
   }
   void restore(std::uint64_t number) {
     if (number < Registers::count) rule.registers[number] = initial_[number];
@@ -233,9 +245,18 @@ class TableRun {
     rule.cfa = {How::is_offset, static_cast<std::uint8_t>(number), offset};
     return number < Registers::count;
   }
-  std::int64_t add_expression(TableBytes& bytes) {
+  // false: it is more than frames have, and a rule is kept.
+  bool take_expression(TableBytes& bytes, FrameRule::Value& value, How how) {
+    value = {how, 0, std::ssize(rule.expressions)};
     rule.expressions.push_back(bytes.take_block());
-    return std::ssize(rule.expressions) - 1;
+    return rule.expressions.size() <= most_expressions &&
+           rule.expressions.back().size() <= most_expression_bytes;
+  }
+  bool set_expression(std::uint64_t number, How how, TableBytes& bytes) {
+    FrameRule::Value value;
+    if (!take_expression(bytes, value, how)) return false;
+    set(number, value);
+    return true;
   }
 
   bool step(unsigned code, TableBytes& bytes) {
@@ -267,9 +288,9 @@ class TableRun {
       case 0x0d: return set_cfa(number(), rule.cfa.number);
       case 0x0e: rule.cfa.number = units(); return rule.cfa.how == How::is_offset;
       case 0x13:
-        rule.cfa.number = bytes.take_signed() * common_.data_unit;
+        rule.cfa.number = offset_of(bytes.take_signed());
         return rule.cfa.how == How::is_offset;
-      case 0x0f: rule.cfa = {How::is_expression, 0, add_expression(bytes)}; return true;
+      case 0x0f: return take_expression(bytes, rule.cfa, How::is_expression);
       case 0x2d: return true;            // return addresses are signed, or no longer: aarch64
       case 0x2e: number(); return true;  // the size of arguments
       default: break;
@@ -279,12 +300,12 @@ class TableRun {
       case 0x05: set_offset(which, How::at_offset, units()); return true;
       case 0x09: set(which, {How::in_register, 0, units()}); return true;
       case 0x0c: return set_cfa(which, units());
-      case 0x10: set(which, {How::at_expression, 0, add_expression(bytes)}); return true;
+      case 0x10: return set_expression(which, How::at_expression, bytes);
       case 0x11: set_offset(which, How::at_offset, bytes.take_signed()); return true;
-      case 0x12: return set_cfa(which, bytes.take_signed() * common_.data_unit);
+      case 0x12: return set_cfa(which, offset_of(bytes.take_signed()));
       case 0x14: set_offset(which, How::is_offset, units()); return true;
       case 0x15: set_offset(which, How::is_offset, bytes.take_signed()); return true;
-      case 0x16: set(which, {How::is_expression, 0, add_expression(bytes)}); return true;
+      case 0x16: return set_expression(which, How::is_expression, bytes);
       default: return false;
     }
   }
