@@ -41,7 +41,7 @@ int run(const std::vector<std::string>& words) {
 
 }  // namespace
 
-// Called by start.cpp.
+// Called by apps/start.cpp.
 extern "C" __attribute__((visibility("default"))) int gpuprof_main(int argc, char** argv) {
   try {
     app::take_standard_output();

@@ -1,5 +1,5 @@
 // gpuprof-probe: tells gpuprof which GPUs there are and whether metrics can be collected. A
-// separate program, because the driver stays in a process once it was started.
+// separate process, because the driver stays in a process once it was started.
 //
 //   gpuprof-probe list|try|try-all CUPTI…   the libcuptis to try, in order
 //   gpuprof-probe work                      runs a kernel and a graph: for gpuprof doctor to record
@@ -16,7 +16,8 @@
 #include "libprof/cupti/probe.hpp"
 #include "libprof/cupti/small_work.hpp"
 
-int main(int count, char** words) {
+// Called by apps/start.cpp.
+extern "C" __attribute__((visibility("default"))) int gpuprof_probe_main(int count, char** words) {
   if (count < 2) return static_cast<int>(gpuprof::ExitCode::internal);
   try {
     if (words[1] == std::string("work")) {

@@ -2,7 +2,7 @@
 //
 //   gpuprof-sampler SOCKET    the launcher's, which says what to sample and when to stop
 //
-// A separate program: it measures whole devices, and its work does not burden the targets.
+// A separate process: it measures whole devices, and its work does not burden the targets.
 #include <signal.h>
 
 #include <cstdio>
@@ -10,7 +10,9 @@
 
 #include "libprof/sample/sampler.hpp"
 
-int main(int count, char** words) {
+// Called by apps/start.cpp.
+extern "C" __attribute__((visibility("default"))) int gpuprof_sampler_main(int count,
+                                                                           char** words) {
   if (count != 2) return 1;
   signal(SIGPIPE, SIG_IGN);
   const int code = gpuprof::sample::run_sampler(words[1]);

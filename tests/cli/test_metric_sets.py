@@ -20,7 +20,7 @@ SKIPPED = 77
 
 
 def gpuprof(*words):
-    return subprocess.run([GPUPROF, *map(str, words)], capture_output=True, text=True, timeout=100)
+    return subprocess.run([GPUPROF, *map(str, words)], capture_output=True, text=True, timeout=400)
 
 
 class MetricSets(unittest.TestCase):

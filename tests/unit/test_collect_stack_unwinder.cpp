@@ -157,14 +157,17 @@ TEST_CASE_METHOD(UnwinderTest,
     qsort(numbers, 3, sizeof(int), &compare_and_raise);
   }
   REQUIRE(now.count > 4);
-  const Addresses found = unwound(), all = expected();
+  const Addresses unwound_now = unwound(), all = expected();
+  Addresses found = unwound_now;
+  // The compiler's may leave out the first function of all, if no rules say how to unwind it.
+  if (found.size() == all.size() + 1) found.pop_back();
   // The copy may end before the stack does.
   REQUIRE(found.size() > 4);
   CHECK(found.size() <= all.size());
   CHECK(std::equal(found.begin(), found.end(), all.begin()));
   if (now.bytes < now.stack.size()) CHECK(found == all);
   // The same again, from what is remembered.
-  CHECK(unwound() == found);
+  CHECK(unwound() == unwound_now);
 }
 
 TEST_CASE_METHOD(UnwinderTest, "unwinding ends where it should") {
