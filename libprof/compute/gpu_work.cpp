@@ -28,6 +28,8 @@ void CorrelationSet::add(std::int64_t correlation) {
         return;
       }
       found = blocks_.try_emplace(number).first;
+      latest_ = nullptr;
+      latest_number_ = no_number;  // it may be the one that was not there
     }
     adding_ = &found->second;
     adding_number_ = number;
@@ -35,16 +37,10 @@ void CorrelationSet::add(std::int64_t correlation) {
   (*adding_)[place_of(correlation)] = true;
 }
 
-bool CorrelationSet::contains(std::int64_t correlation) const {
-  if (full_) return true;
-  const std::int64_t number = block_of(correlation);
-  if (!latest_ || number != latest_number_) {
-    const auto found = blocks_.find(number);
-    if (found == blocks_.end()) return false;
-    latest_ = &found->second;
-    latest_number_ = number;
-  }
-  return (*latest_)[place_of(correlation)];
+void CorrelationSet::find(std::int64_t number) const {
+  const auto found = blocks_.find(number);
+  latest_ = found == blocks_.end() ? nullptr : &found->second;
+  latest_number_ = number;
 }
 
 namespace {

@@ -47,7 +47,11 @@ struct GpuWork {
 class CorrelationSet {
  public:
   void add(std::int64_t correlation);
-  bool contains(std::int64_t correlation) const;
+  bool contains(std::int64_t correlation) const {
+    if (full_) return true;
+    if (const std::int64_t number = block_of(correlation); number != latest_number_) find(number);
+    return latest_ && (*latest_)[place_of(correlation)];
+  }
   bool is_full() const { return full_; }
 
  private:
@@ -59,12 +63,15 @@ class CorrelationSet {
   static std::size_t place_of(std::int64_t correlation) {
     return static_cast<std::size_t>(correlation & ((1 << bits_of_place) - 1));
   }
+  static constexpr std::int64_t no_number = INT64_MIN;  // no block has it
+  void find(std::int64_t number) const;
+
   std::unordered_map<std::int64_t, Block> blocks_;
   // Blocks never move; lookups tend to be near the previous one.
   Block* adding_ = nullptr;
   std::int64_t adding_number_ = 0;
-  mutable const Block* latest_ = nullptr;
-  mutable std::int64_t latest_number_ = 0;
+  mutable const Block* latest_ = nullptr;  // null: there is no block of that number
+  mutable std::int64_t latest_number_ = no_number;
   bool full_ = false;
 };
 

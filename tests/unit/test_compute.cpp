@@ -12,6 +12,7 @@
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/compute/derive.hpp"
 #include "libprof/compute/device_time.hpp"
+#include "libprof/compute/gpu_work.hpp"
 #include "libprof/compute/host_calls.hpp"
 #include "libprof/compute/sort_runs.hpp"
 #include "libprof/compute/sorted.hpp"
@@ -496,6 +497,22 @@ TEST_CASE("derive: where no call was recorded nobody knows what the host was in"
   Database database = profile(kernel(1, 100, 200) + kernel(2, 300, 400));
   derive_all(database);
   CHECK(rows(database, "SELECT host_call, host_call_ns, no_call_ns FROM gpu_gaps") == "-|-|-");
+}
+
+TEST_CASE("correlation ids: those that were added are there, whatever was asked before") {
+  std::mt19937_64 random(1);
+  compute::CorrelationSet ids;
+  std::set<std::int64_t> expected;
+  const std::vector<std::int64_t> processes{-1, 0, 7, 8};
+  for (int i = 0; i < 20'000; ++i) {
+    const std::int64_t process = processes[random() % processes.size()];
+    const std::int64_t id = (process << 32) + static_cast<std::int64_t>(random() % 20'000) - 100;
+    REQUIRE(ids.contains(id) == expected.contains(id));
+    if (random() % 8 != 0) continue;
+    ids.add(id);
+    expected.insert(id);
+    REQUIRE(ids.contains(id));
+  }
 }
 
 TEST_CASE("nearly sorted: in order as long as none is too far from its place") {

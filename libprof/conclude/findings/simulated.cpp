@@ -24,7 +24,7 @@ Kernels times_of_kernels(const Schedule& schedule, std::int64_t device) {
   std::vector<std::int64_t> times(schedule.names.size());
   for (const simulate::Work& work : schedule.works) {
     if (work.follows || schedule.devices[work.device].id != device) continue;
-    const std::int64_t end = std::min(work.end, schedule.to.value_or(work.end));
+    const std::int64_t end = std::min(work.end(), schedule.to.value_or(work.end()));
     times[work.name] = saturating_add(times[work.name], end - work.begin);
   }
   Kernels kernels;

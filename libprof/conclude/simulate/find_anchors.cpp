@@ -81,9 +81,9 @@ class Threads {
     if (process.latest != none && process.latest != call.thread) hand_over(call, thread, process);
     launches_[number] = at(thread.anchor, call.begin);
     if (waits_of_[number] != none) add_wait(waits_of_[number], call, thread, its_process);
-    thread.last_end = std::max(thread.last_end, call.end);
+    thread.last_end = std::max(thread.last_end, call.end());
     process.latest = call.thread;
-    process.last_end = call.end;
+    process.last_end = call.end();
   }
 
   // To a thread that had a pause, from the thread that called last.
@@ -112,12 +112,12 @@ class Threads {
     if (mended_by != nothing) {
       auto& waiting = waiting_[process];
       const std::int64_t end = waiting.empty() ? 0 : waiting.back().end;
-      waiting.push_back({call.begin, std::max(end, call.end)});
+      waiting.push_back({call.begin, std::max(end, call.end())});
     }
-    if (read_.schedule.from && call.end <= *read_.schedule.from) return;
+    if (read_.schedule.from && call.end() <= *read_.schedule.from) return;
     const std::uint32_t before = at(thread.anchor, call.begin);
     thread.anchor = add({.begin = call.begin,
-                         .end = call.end,
+                         .end = call.end(),
                          .previous = before,
                          .process = process,
                          .mended_by = mended_by},

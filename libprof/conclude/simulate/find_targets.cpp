@@ -108,7 +108,7 @@ class Targets {
       const Event* event = event_of(read_.synchronizations[wait.synchronization]);
       const std::uint32_t before = read_.before[number];
       const std::int64_t known =
-          std::max(work.ready, before == none ? 0 : read_.schedule.works[before].end);
+          std::max(work.ready, before == none ? 0 : read_.schedule.works[before].end());
       const std::uint32_t target =
           event ? find_before(read_, streams_[event->stream].latest, event->recorded, work.begin)
                 : find_cause(work.stream, wait.begin,
@@ -135,9 +135,9 @@ class Targets {
       if (stream == without) continue;
       const std::uint32_t work =
           find_before(read_, streams_[stream].latest, launched_before, end, most_works);
-      if (work == none || read_.schedule.works[work].end <= latest) continue;
+      if (work == none || read_.schedule.works[work].end() <= latest) continue;
       cause = work;
-      latest = read_.schedule.works[work].end;
+      latest = read_.schedule.works[work].end();
     }
     return cause;
   }
@@ -162,17 +162,17 @@ class Targets {
   void add_event(const Synchronization& wait, const Call& call) {
     const Event* event = event_of(wait);
     const std::uint32_t target =
-        event ? find_before(read_, streams_[event->stream].latest, event->recorded, call.end)
-              : find_cause(none, call.begin, call.begin, call.end, read_.process_of[call.thread]);
+        event ? find_before(read_, streams_[event->stream].latest, event->recorded, call.end())
+              : find_cause(none, call.begin, call.begin, call.end(), read_.process_of[call.thread]);
     if (target != none) read_.schedule.targets.push_back(target);
   }
 
   // Returns whether the latest work is among them.
   bool add_stream(const Stream& stream, const Call& call) {
-    const std::uint32_t target = find_before(read_, stream.latest, call.begin, call.end);
+    const std::uint32_t target = find_before(read_, stream.latest, call.begin, call.end());
     if (target != none) read_.schedule.targets.push_back(target);
     // Copies to the host, which a change may move to a stream of their own.
-    const std::uint32_t copy = find_before(read_, stream.latest_to_host, call.begin, call.end);
+    const std::uint32_t copy = find_before(read_, stream.latest_to_host, call.begin, call.end());
     if (copy != none && copy != target) read_.schedule.targets.push_back(copy);
     return target == stream.latest;
   }

@@ -83,7 +83,7 @@ class Latencies {
 bool is_waited_for(const Read& read, std::uint32_t work) {
   const Work& copy = read.schedule.works[work];
   return (copy.copied & (pageable_copies | blocking_copies)) != 0 && read.calls_of[work] != none &&
-         read.calls[read.calls_of[work]].end > copy.begin;
+         read.calls[read.calls_of[work]].end() > copy.begin;
 }
 
 void join_launches(Read& read) {
@@ -100,9 +100,9 @@ void join_launches(Read& read) {
     read.calls_of[i] = found;
     const std::uint32_t before = read.before[i];
     const Call& call = read.calls[found];
-    if (work.fixed || (before != none && schedule.works[before].end > call.begin)) continue;
+    if (work.fixed || (before != none && schedule.works[before].end() > call.begin)) continue;
     const bool waited_for = is_waited_for(read, i);
-    latencies.add(work, waited_for, work.begin - (waited_for ? call.begin : call.end));
+    latencies.add(work, waited_for, work.begin - (waited_for ? call.begin : call.end()));
   }
   read.correlations = {};
   latencies.finish();
@@ -111,7 +111,7 @@ void join_launches(Read& read) {
     if (read.calls_of[i] == none || work.fixed) continue;
     const Call& call = read.calls[read.calls_of[i]];
     const bool waited_for = is_waited_for(read, i);
-    const std::int64_t launched = waited_for ? call.begin : call.end;
+    const std::int64_t launched = waited_for ? call.begin : call.end();
     work.ready = std::clamp(latencies.ready(work, waited_for, launched), call.begin, work.begin);
     if (work.direction != 1) continue;
     const std::uint32_t over = find_before(read, read.before[i], INT64_MAX, call.begin);

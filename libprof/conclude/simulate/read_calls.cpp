@@ -47,7 +47,10 @@ class Calls {
               .launches = launched && !is_waited});
       }
       if (launched || is_waited || (id != 0 && waited_in_.contains(id))) {
-        keep({id, begin[row], end[row], 0}, process[row], thread[row]);
+        keep({.correlation = id,
+              .begin = begin[row],
+              .length = length_between(begin[row], end[row])},
+             process[row], thread[row]);
       }
     }
   }
@@ -73,7 +76,7 @@ class Calls {
     const Call* call = launches(correlation) ? read_.find_call(correlation) : nullptr;
     if (!call) return std::nullopt;
     return compute::GapLaunch{.begin = call->begin,
-                              .arrival = saturating_add(call->end, compute::launch_latency)};
+                              .arrival = saturating_add(call->end(), compute::launch_latency)};
   }
   void take(compute::HostCall call) {
     const std::uint32_t process = read_.processes.find(call.process);
@@ -91,10 +94,11 @@ class Calls {
   void keep(Call call, std::int64_t process, std::int64_t thread) {
     if (!known_.is_full() && known_.contains(call.correlation)) return;
     known_.add(call.correlation);
-    call.thread = read_.threads.of({process, thread});
-    if (call.thread == read_.process_of.size()) {
+    const std::uint32_t number = read_.threads.of({process, thread});
+    if (number == read_.process_of.size()) {
       read_.process_of.push_back(read_.processes.of(process));
     }
+    call.thread = std::min(number, Call::last_thread);
     read_.calls.push_back(call);
   }
 

@@ -15,7 +15,7 @@ const Call* Read::find_call(std::int64_t correlation) const {
 std::uint32_t find_before(const Read& read, std::uint32_t work, std::int64_t launched_before,
                           std::int64_t over_by, std::uint32_t most) {
   for (std::uint32_t steps = 0; work != none && steps < most; ++steps) {
-    if (read.schedule.works[work].end <= over_by && read.launched(work) < launched_before) {
+    if (read.schedule.works[work].end() <= over_by && read.launched(work) < launched_before) {
       return work;
     }
     work = read.before[work];

@@ -25,11 +25,18 @@ inline constexpr std::uint32_t full_queue = 900;
 // ns.
 inline constexpr std::int64_t longest_reaction = 50'000;
 
-// An API call that launched work, waited, or recorded an event.
+// An API call that launched work, waited, or recorded an event. There can be many millions.
 struct Call {
-  std::int64_t correlation = 0, begin = 0, end = 0;
-  std::uint32_t thread = 0;
+  // Of more threads, which a forged file may have, all are the last one.
+  static constexpr std::uint32_t last_thread = (1 << 20) - 1;
+
+  std::int64_t correlation = 0, begin = 0;
+  std::uint64_t length : bits_of_length = 0;
+  std::uint64_t thread : 20 = 0;
+
+  std::int64_t end() const { return begin + static_cast<std::int64_t>(length); }
 };
+static_assert(sizeof(Call) == 24);
 
 // A wait, or an event that was recorded, as CUPTI has it.
 struct Synchronization {

@@ -38,12 +38,13 @@ class Works {
     if (follows && its.after != none) return;
     const auto number = static_cast<std::uint32_t>(schedule.works.size());
     if (follows) its.after = number;
-    Work work{.begin = each.begin, .end = each.end, .device = device, .kind = each.kind};
+    Work work{.begin = each.begin, .device = device, .kind = each.kind};
     work.follows = follows;
     if (schedule.from && work.begin < *schedule.from) {
       work.begin = *schedule.from;
       work.fixed = true;
     }
+    work.length = length_between(work.begin, each.end);
     work.stream = stream_of(each);
     work.name = name_of(each.name);
     if (each.direction == 1 || each.direction == 2) {
@@ -92,14 +93,14 @@ class Works {
     if (!first && work.begin > until) {
       read_.schedule.gaps.push_back({.begin = until, .work = number});
     }
-    until = std::max(until, work.end);
+    until = std::max(until, work.end());
   }
 
   // Work that overlaps the work before it in its stream without being of the same launch, as nodes
   // of a graph are, is a programmatic dependent launch, which only kernels can be.
   void put_after(std::uint32_t number, Work& work, const GpuWork& each) {
     std::uint32_t& latest = latest_[work.stream];
-    if (latest != none && !work.fixed && read_.schedule.works[latest].end > work.begin) {
+    if (latest != none && !work.fixed && read_.schedule.works[latest].end() > work.begin) {
       work.overlaps = each.is_kernel() && read_.schedule.works[latest].name != 0 &&
                       read_.correlations[latest] != each.correlation;
     }

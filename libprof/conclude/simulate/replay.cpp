@@ -124,8 +124,8 @@ class Replay {
 
   // The end of work, or, if a call waited for part of it, what was left of it when that returned.
   Both reached(std::uint32_t work, std::int64_t until) const {
-    const std::int64_t left = schedule_.works[work].end - until;
-    if (left <= 0) return {schedule_.works[work].end, ends_[work]};
+    const std::int64_t left = schedule_.works[work].end() - until;
+    if (left <= 0) return {schedule_.works[work].end(), ends_[work]};
     return {until, std::max(begins_[work], ends_[work] - left)};
   }
 
@@ -176,7 +176,7 @@ class Replay {
          ++next_event_) {
       const auto [waiting, target] = schedule_.events[next_event_];
       if (waiting != number) continue;
-      over.wait_for({schedule_.works[target].end, change_.has(streams) ? 0 : ends_[target]});
+      over.wait_for({schedule_.works[target].end(), change_.has(streams) ? 0 : ends_[target]});
     }
     if (work.overlaps) over.wait_for({work.begin, still_overlapping(work)});
     if (over.recorded == 0) return work.begin;
@@ -190,7 +190,7 @@ class Replay {
   // As long before the end of the work before it as it did, but not before that began.
   std::int64_t still_overlapping(const Work& work) const {
     const std::uint32_t before = latest_[work.stream];
-    const std::int64_t overlap = schedule_.works[before].end - work.begin;
+    const std::int64_t overlap = schedule_.works[before].end() - work.begin;
     return std::max(begins_[before], ends_[before] - overlap);
   }
 
@@ -203,7 +203,7 @@ class Replay {
   }
 
   std::int64_t duration_of(const Work& work) const {
-    const std::int64_t duration = work.end - work.begin;
+    const std::int64_t duration = work.end() - work.begin;
     const std::string_view type = schema::gpu_kinds[work.kind].type;
     if ((change_.has(copies) && type == "memcpy") || (change_.has(sets) && type == "memset")) {
       return 0;
@@ -220,7 +220,7 @@ class Replay {
 
   void take(std::uint32_t number, const Work& work) {
     const Stream& stream = schedule_.streams[work.stream];
-    Both end{work.end, ends_[number]};
+    Both end{work.end(), ends_[number]};
     if (is_moved(work)) copies_like(work).add(end);
     if (is_moved(work) && work.direction == 2) end.now = 0;  // nothing waits for it
     queues_[work.stream].add(end);
@@ -228,18 +228,19 @@ class Replay {
     latest_[work.stream] = number;
     if (work.follows) return;
     extend(extents_[work.device], number, work);
-    add_to_step(work, {work.end, ends_[number]});
+    add_to_step(work, {work.end(), ends_[number]});
   }
 
   void extend(Extent& extent, std::uint32_t number, const Work& work) const {
     extent.first_begin = std::min(extent.first_begin, work.begin);
     extent.now_begin = std::min(extent.now_begin, begins_[number]);
-    std::int64_t end = work.end, now = ends_[number];
+    std::int64_t end = work.end(), now = ends_[number];
     if (schedule_.to && end > *schedule_.to) {
       extent.until_the_end = true;
       end = *schedule_.to;
       using Wide = __int128;
-      const Wide part = Wide{now - begins_[number]} * (end - work.begin) / (work.end - work.begin);
+      const Wide part =
+          Wide{now - begins_[number]} * (end - work.begin) / (work.end() - work.begin);
       now = begins_[number] + static_cast<std::int64_t>(part);
     }
     extent.last_end = std::max(extent.last_end, end);

@@ -1,6 +1,7 @@
 // A recorded schedule: what ran when, and what it waited for.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,29 +10,43 @@
 #include <vector>
 
 #include "libprof/base/large_vector.hpp"
+#include "libprof/base/saturating.hpp"
 #include "libprof/store/scan.hpp"
 
 namespace gpuprof::simulate {
 
 inline constexpr std::uint32_t none = UINT32_MAX;
 
-// GPU work. All times are ns on CUPTI's clock.
+// How long it takes from one time to another, ns, in as many bits as work and calls have for it:
+// what takes longer than 4 hours is cut off.
+inline constexpr int bits_of_length = 44;
+inline std::uint64_t length_between(std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t longest = (std::int64_t{1} << bits_of_length) - 1;
+  return static_cast<std::uint64_t>(
+      std::clamp<std::int64_t>(saturating_subtract(end, begin), 0, longest));
+}
+
+// GPU work, of which there can be many millions. All times are ns on CUPTI's clock.
 struct Work {
-  std::int64_t begin = 0, end = 0;
+  std::int64_t begin = 0;
   // When it could have begun as far as the host is concerned: its call, and what a launch takes to
   // reach the GPU. Not after begin. 0: not known.
   std::int64_t ready = 0;
   std::uint32_t stream = 0, anchor = 0, name = 0, device = 0;  // indexes
-  std::uint16_t copied = 0;    // of a copy between host and device, what mends it
-  std::uint8_t direction = 0;  // of such a copy: 1 to the device, 2 to the host
-  std::uint8_t kind = 0;       // in schema::gpu_kinds
-  bool fixed = false;          // it began before the window
-  bool follows = false;        // the device has nothing that began in the window after it
+  std::uint64_t length : bits_of_length = 0;
+  std::uint64_t copied : 9 = 0;     // of a copy between host and device, what mends it
+  std::uint64_t direction : 2 = 0;  // of such a copy: 1 to the device, 2 to the host
+  std::uint64_t kind : 5 = 0;       // in schema::gpu_kinds
+  std::uint64_t fixed : 1 = 0;      // it began before the window
+  std::uint64_t follows : 1 = 0;    // the device has nothing that began in the window after it
   // It began before the work before it in its stream was over, as a programmatic dependent launch
   // does.
-  bool overlaps = false;
-  bool after_wait = false;  // of a gap that it ended: the host was waiting when that began
+  std::uint64_t overlaps : 1 = 0;
+  std::uint64_t after_wait : 1 = 0;  // of a gap that it ended: the host was waiting when that began
+
+  std::int64_t end() const { return begin + static_cast<std::int64_t>(length); }
 };
+static_assert(sizeof(Work) == 40);
 
 // Processes that use the same GPU have one number: idle time of the GPU that goes is time that all
 // of them have less.

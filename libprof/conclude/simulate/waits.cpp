@@ -27,13 +27,13 @@ class FullQueues {
   std::uint32_t waited_for(std::uint32_t work, const Call& call) {
     if (places_[work] < full_queue || !is_first(work)) return none;
     const auto& works = read_.schedule.works;
-    if (works[at(work, places_[work] - full_queue)].end <= call.begin) return none;
+    if (works[at(work, places_[work] - full_queue)].end() <= call.begin) return none;
     const auto first = by_stream_.begin() + firsts_[works[work].stream];
     const auto later = std::ranges::partition_point(
-        first, first + places_[work], [&](std::uint32_t i) { return works[i].begin < call.end; });
+        first, first + places_[work], [&](std::uint32_t i) { return works[i].begin < call.end(); });
     if (later == first) return none;
-    const std::uint32_t over = find_before(read_, *(later - 1), INT64_MAX, call.end);
-    return over != none && works[over].end > call.begin ? over : none;
+    const std::uint32_t over = find_before(read_, *(later - 1), INT64_MAX, call.end());
+    return over != none && works[over].end() > call.begin ? over : none;
   }
 
  private:
