@@ -28,7 +28,6 @@ void CorrelationSet::add(std::int64_t correlation) {
         return;
       }
       found = blocks_.try_emplace(number).first;
-      latest_ = nullptr;
       latest_number_ = no_number;  // it may be the one that was not there
     }
     adding_ = &found->second;

@@ -17,10 +17,13 @@ SHARED_MEMORY = {"GA10B", "GB10B", "GB20B", "GB20C"}
 NO_TENSOR_CORES = {"TU116", "TU117"}
 TENSOR = "sm__ops_path_tensor_"
 SKIPPED = 77
+PATIENCE = 400 if os.environ.get("GPUPROF_EMULATED") else 100
 
 
 def gpuprof(*words):
-    return subprocess.run([GPUPROF, *map(str, words)], capture_output=True, text=True, timeout=400)
+    return subprocess.run(
+        [GPUPROF, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE
+    )
 
 
 class MetricSets(unittest.TestCase):

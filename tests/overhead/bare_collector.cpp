@@ -49,7 +49,7 @@ void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::siz
   pool.push_back(buffer);
 }
 
-std::atomic<bool> number_nodes{false};
+bool number_nodes = false;  // known before CUPTI calls back
 
 void number(CUgraphNode node) {
   std::uint64_t id = 0;
