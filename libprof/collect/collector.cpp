@@ -93,8 +93,12 @@ void Collector::called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId
     }
     const KeepErrno keep;
     if (self.running()) {
-      const Costs::Scope timed(self.buffers_.costs(), wire::Count::cost_contexts);
-      self.on_callback(domain, id, data);
+      if (domain == CUPTI_CB_DOMAIN_RESOURCE && is_graph_node_event(id)) {
+        self.on_graph_node(id, *static_cast<const CUpti_ResourceData*>(data));
+      } else {
+        const Costs::Scope timed(self.buffers_.costs(), wire::Count::cost_contexts);
+        self.on_callback(domain, id, data);
+      }
     } else if (self.resting() && domain == CUPTI_CB_DOMAIN_RESOURCE && data) {
       self.note_resource(id, *static_cast<const CUpti_ResourceData*>(data));
     }
@@ -237,9 +241,6 @@ void Collector::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resou
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
       if (by_context) by_context->module_ends(resource.context);
       return modules_.unloaded(resource);
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
-    case CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED: return graph_node(id, resource);
     default: return;
   }
 }
@@ -275,9 +276,12 @@ void Collector::module_loaded(const CUpti_ResourceData& resource) {
   }
 }
 
-void Collector::graph_node(CUpti_CallbackId id, const CUpti_ResourceData& resource) {
-  const bool of_nccl = uses_nccl_.load();
+// A captured node comes three times, twice as its graph is instantiated: created, then as a clone.
+void Collector::on_graph_node(CUpti_CallbackId id, const CUpti_ResourceData& resource) {
+  const bool of_nccl = uses_nccl_.load(std::memory_order_relaxed);
   if (!(stacks_ || of_nccl) || !resource.resourceDescriptor || !cupti_.cuptiGetGraphNodeId) return;
+  ThreadSlots::Thread& thread = buffers_.this_thread();
+  const Costs::Callback timed(buffers_.costs(), thread.timed, wire::Count::cost_api);
   const auto& graph = *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor);
   const auto number_of = [this](CUgraphNode node) -> std::uint64_t {
     std::uint64_t number = 0;
@@ -290,7 +294,6 @@ void Collector::graph_node(CUpti_CallbackId id, const CUpti_ResourceData& resour
   if (node == 0) return;
   const std::uint64_t original = cloned ? number_of(graph.originalNode) : 0;
   if (id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED && original == 0) return;
-  ThreadSlots::Thread& thread = buffers_.this_thread();
   if (stacks_) stacks_->note_node(thread, node, original);
   if (!of_nccl) return;
   cloned ? buffers_.nccl().node_cloned(thread, node, original)

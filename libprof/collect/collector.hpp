@@ -165,7 +165,7 @@ class Collector {
   void on_state(CUpti_CallbackId id, const CUpti_StateData& state);
   void note_context(CUpti_CallbackId id, CUcontext context);
   void module_loaded(const CUpti_ResourceData& resource);
-  void graph_node(CUpti_CallbackId id, const CUpti_ResourceData& resource);
+  void on_graph_node(CUpti_CallbackId id, const CUpti_ResourceData& resource);
   // Handles callbacks between two traces.
   void note_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
   void on_profiler_call(bool starts, const CUpti_CallbackData& call);

@@ -1,4 +1,4 @@
-// Driver functions whose callbacks matter, by CUPTI's numbers.
+// Driver functions and events whose callbacks matter, by CUPTI's numbers.
 #pragma once
 
 #include <cupti.h>
@@ -49,6 +49,15 @@ inline constexpr std::array<CUpti_CallbackId, 2> module_unloads{
 
 inline bool is_module_unload(CUpti_CallbackId id) {
   return id == module_unloads[0] || id == module_unloads[1];
+}
+
+// A node of a graph was made, by itself or as a clone of another one, or took over the other's work.
+inline constexpr std::array<CUpti_CallbackId, 3> graph_node_events{
+    CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+    CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED};
+
+inline bool is_graph_node_event(CUpti_CallbackId id) {
+  return std::ranges::find(graph_node_events, id) != graph_node_events.end();
 }
 
 // Stream capture.

@@ -18,9 +18,6 @@ constexpr CUpti_CallbackId context_events[] = {
 };
 constexpr CUpti_CallbackId module_events[] = {CUPTI_CBID_RESOURCE_MODULE_LOADED};
 constexpr CUpti_CallbackId module_ends[] = {CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING};
-constexpr CUpti_CallbackId node_events[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
-                                            CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
-                                            CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED};
 // CUPTI's last message before it shuts itself down. Older versions have no such domain.
 constexpr CUpti_CallbackId state_events[] = {CUPTI_CBID_STATE_FATAL_ERROR};
 constexpr CUpti_CallbackId survived_events[] = {CUPTI_CBID_STATE_ERROR, CUPTI_CBID_STATE_WARNING};
@@ -75,7 +72,7 @@ void Subscription::want(Wanted wanted) {
   add(CUPTI_CB_DOMAIN_RESOURCE, context_events);
   if (wanted.modules) add(CUPTI_CB_DOMAIN_RESOURCE, module_events);
   if (wanted.module_ends) add(CUPTI_CB_DOMAIN_RESOURCE, module_ends);
-  if (wanted.graph_nodes) add(CUPTI_CB_DOMAIN_RESOURCE, node_events);
+  if (wanted.graph_nodes) add(CUPTI_CB_DOMAIN_RESOURCE, graph_node_events);
   add(CUPTI_CB_DOMAIN_DRIVER_API, profiler_calls);
   if (wanted.launches) add(CUPTI_CB_DOMAIN_DRIVER_API, kernel_launches);
   if (wanted.module_ends) add(CUPTI_CB_DOMAIN_DRIVER_API, module_unloads);
@@ -98,10 +95,10 @@ void Subscription::want(Wanted wanted) {
 }
 
 void Subscription::want_graph_nodes() {
-  const std::pair wanted{CUPTI_CB_DOMAIN_RESOURCE, node_events[0]};
+  const std::pair wanted{CUPTI_CB_DOMAIN_RESOURCE, graph_node_events[0]};
   if (std::ranges::find(wanted_, wanted) != wanted_.end()) return;
-  add(CUPTI_CB_DOMAIN_RESOURCE, node_events);
-  for (const CUpti_CallbackId id : node_events) enable_one(CUPTI_CB_DOMAIN_RESOURCE, id, true);
+  add(CUPTI_CB_DOMAIN_RESOURCE, graph_node_events);
+  for (const CUpti_CallbackId id : graph_node_events) enable_one(CUPTI_CB_DOMAIN_RESOURCE, id, true);
 }
 
 void Subscription::add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids) {

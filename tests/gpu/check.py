@@ -31,6 +31,7 @@ SUBJECTS = [
     "endings",
     "frameworks",
     "live",
+    "incidents",
     "reports",
     "kinds",
     "metrics",

@@ -87,7 +87,11 @@ void show_files(const ViewArguments& arguments, Progress& progress,
     for (const std::string& note : runs.take_notes()) say(note);
     return options.interrupted() || runs.failed();
   };
-  if (!is_over()) answer(arguments, is_over, [&](const view::Request& each) { return runs(each); });
+  if (!is_over()) {
+    answer(arguments, is_over, [&](const view::Request& each) { return runs(each); });
+    // The usual end, even if the rest of the file was still being read.
+    if (options.interrupted()) return;
+  }
   runs.wait(patience);  // throws why reading ended, if it did not end with the last record
 }
 
