@@ -289,12 +289,17 @@ def alone(function):
     return check(function)
 
 
-def each(name, values):
+def each(name, values, *, register_one=check):
     """A check per value: NAME_VALUE."""
 
     def register(function):
         for value in values:
-            CHECKS[f"{name}_{value}".replace("-", "_")] = lambda c, value=value: function(c, value)
+
+            def one(c, value=value):
+                function(c, value)
+
+            one.__name__ = f"{name}_{value}".replace("-", "_")
+            register_one(one)
         return function
 
     return register

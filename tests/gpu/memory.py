@@ -3,7 +3,7 @@
 import json
 import shutil
 
-from check import ROOT, Skipped, check, each, run
+from check import ROOT, Skipped, alone, check, each, run
 from frameworks import python
 
 KEPT = [1000, 70_000, 3_000_000]  # bytes, as in the example
@@ -75,7 +75,8 @@ print(torch.cuda.memory_reserved(), flush=True)
 """
 
 
-@each("memory_of_torch", ["segments", "expandable"])
+# Alone: what the device has in use is of all programs.
+@each("memory_of_torch", ["segments", "expandable"], register_one=alone)
 def memory_of_torch(c, how):
     """The memory that PyTorch says it reserved is alive at the end, attributed to its library."""
     setting = f"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:{how == 'expandable'}"

@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import struct
 
-from check import ROOT, Profile, Skipped, check, each, run
+from check import ROOT, Profile, Skipped, alone, check, each, run
 
 FLOAT = 4
 SMALL_COPY = 64 * 1024  # bytes: streams, graph
@@ -336,7 +336,7 @@ def profiler_api(c):
     c.kernels(database, {"inside_part": 7, "outside_part": 3})
 
 
-@check
+@alone  # compares times of single calls
 def calls_both_ways(c):
     """Calls by the collector's callbacks and by CUPTI's activity kinds, in the same run, row for row.
 
