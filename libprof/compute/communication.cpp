@@ -9,8 +9,10 @@
 #include "schema/traits.hpp"
 
 namespace gpuprof::compute {
+namespace {
 
-std::unordered_set<std::int64_t> read_communication(store::Database& database) {
+// StringTable ids of names that say it.
+std::unordered_set<std::int64_t> read_names(store::Database& database) {
   std::unordered_set<std::int64_t> ids;
   if (!database.has_column("StringTable", "value")) return ids;
   std::string name = "value";  // nvprof's files have no other
@@ -26,12 +28,15 @@ std::unordered_set<std::int64_t> read_communication(store::Database& database) {
   return ids;
 }
 
-Communication::Communication(store::Database& database) : names_(read_communication(database)) {
-  read_operations(database);
+}  // namespace
+
+Communication::Communication(store::Database& database, std::int64_t newest)
+    : names_(read_names(database)) {
+  read_operations(database, newest);
   any_ |= !names_.empty() || !nodes_.empty();
 }
 
-void Communication::read_operations(store::Database& database) {
+void Communication::read_operations(store::Database& database, std::int64_t newest) {
   if (!database.has_columns("NCCL_OPERATION",
                             {"processId", "correlationId", "graphNode", "algorithm"})) {
     return;
@@ -41,7 +46,8 @@ void Communication::read_operations(store::Database& database) {
   auto rows = database.prepare(
       "SELECT processId, correlationId, graphNode IS NOT NULL OR "
       "algorithm IN (SELECT _id_ FROM main.StringTable WHERE value = 'CE') "
-      "FROM main.NCCL_OPERATION");
+      "FROM main.NCCL_OPERATION ORDER BY rowid DESC LIMIT ?1");
+  rows.bind(1, newest);
   while (rows.step()) {
     const std::int64_t process = rows.integer(0);
     all_known_.insert(process);
@@ -56,7 +62,9 @@ void Communication::read_operations(store::Database& database) {
   }
   std::erase_if(all_known_, [&](std::int64_t process) { return some_unknown.contains(process); });
   if (!database.has_columns("NCCL_NODE", {"processId", "node"})) return;
-  auto nodes = database.prepare("SELECT processId, node FROM main.NCCL_NODE");
+  auto nodes = database.prepare(
+      "SELECT processId, node FROM main.NCCL_NODE ORDER BY rowid DESC LIMIT ?1");
+  nodes.bind(1, newest);
   while (nodes.step()) nodes_.insert({nodes.integer(0), nodes.integer(1)});
 }
 

@@ -12,14 +12,12 @@
 
 namespace gpuprof::compute {
 
-// StringTable ids of names that say it.
-std::unordered_set<std::int64_t> read_communication(store::Database& database);
-
 // Those that NCCL's operations in the file had run. In a process that reported no operations, or
 // not the kernels of all, also those of such a name.
 class Communication {
  public:
-  explicit Communication(store::Database& database);
+  // `newest`: of operations and nodes, only the last ones that were stored.
+  explicit Communication(store::Database& database, std::int64_t newest = INT64_MAX);
 
   bool has_nodes() const { return !nodes_.empty(); }
   // `node`: of a graph; 0: none.
@@ -31,7 +29,7 @@ class Communication {
   }
 
  private:
-  void read_operations(store::Database& database);
+  void read_operations(store::Database& database, std::int64_t newest);
 
   std::unordered_set<std::int64_t> names_;
   std::unordered_set<std::int64_t> all_known_;  // processes: each operation's kernel is known

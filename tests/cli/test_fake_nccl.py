@@ -146,12 +146,16 @@ class Nccl(FakeTest):
             times[row["class"]] += row["duration_ns"]
         return times
 
+    def communicates_in_top(self, path):
+        ran = subprocess.run([GPUPROF, "top", path], capture_output=True, text=True, check=True)
+        return "communicating" in ran.stdout
+
     def check_account(self):
         """Kernels of NCCL's operations communicate, whatever their names are."""
         path = self.folder / "renamed.sqlite"
         shutil.copyfile(self.output, path)
         named = self.times(path)["communication"]
-        left = []
+        left, in_top = [], []
         for change in (
             "UPDATE StringTable SET value = 'k', demangled = 'k', short = 'k' WHERE value GLOB 'ncclDev*'",
             "DELETE FROM NCCL_OPERATION WHERE graphNode IS NULL",
@@ -160,9 +164,11 @@ class Nccl(FakeTest):
             with contextlib.closing(sqlite3.connect(path)) as renamed, renamed:
                 renamed.execute(change)
             left.append(self.times(path)["communication"])
+            in_top.append(self.communicates_in_top(path))
         self.assertGreater(named, 0)
         self.assertEqual((left[0], left[2]), (named, 0))
         self.assertIn(left[1], range(1, named))
+        self.assertEqual(in_top, [True, True, False])
 
     def hang(self, how):
         """What top says of such a program, the end of its run, and info."""
