@@ -62,8 +62,8 @@ void Communication::read_operations(store::Database& database, std::int64_t newe
   }
   std::erase_if(all_known_, [&](std::int64_t process) { return some_unknown.contains(process); });
   if (!database.has_columns("NCCL_NODE", {"processId", "node"})) return;
-  auto nodes = database.prepare(
-      "SELECT processId, node FROM main.NCCL_NODE ORDER BY rowid DESC LIMIT ?1");
+  auto nodes =
+      database.prepare("SELECT processId, node FROM main.NCCL_NODE ORDER BY rowid DESC LIMIT ?1");
   nodes.bind(1, newest);
   while (nodes.step()) nodes_.insert({nodes.integer(0), nodes.integer(1)});
 }
