@@ -2,6 +2,7 @@
 # ctest-labels: plain
 """The user's files are never lost: files that gpuprof makes, and existing files with the same names."""
 
+import contextlib
 import fcntl
 import os
 import pathlib
@@ -163,13 +164,33 @@ class TheOldFile(FilesTest):
             self.assertIn("0 records: no process used CUDA", said)
             self.assertEqual(self.kernels(self.folder / name), 0)
 
-    def test_its_log_is_not_the_new_files(self):
+    def kill_in_the_middle(self):
         process = self.start("steady", 30, 20)
         process.stdout.readline()
         self.wait_for(self.output.exists)
         self.wait_for(self.kernels)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+    def test_readers_that_come_and_go_do_no_harm(self):
+        """One that comes first shortens the log's index: gpuprof must not have lost its own lock on it."""
+        self.kill_in_the_middle()
+        with contextlib.ExitStack() as stack:
+            for _ in range(3):
+                reader = stack.enter_context(
+                    subprocess.Popen(
+                        [sys.executable, "-c", READER, self.output], stdout=subprocess.PIPE
+                    )
+                )
+                stack.callback(reader.kill)
+                reader.stdout.readline()
+            for _ in range(20):
+                run = subprocess.run([GPUPROF, "-f", "-o", self.output, "true"], capture_output=True,
+                                     cwd=self.folder, env=self.environment({}), check=False)  # fmt: skip
+                self.assertIn(run.returncode, (0, 21), run.stderr)
+
+    def test_its_log_is_not_the_new_files(self):
+        self.kill_in_the_middle()
         log = pathlib.Path(f"{self.output}-wal")
         self.assertGreater(log.stat().st_size, 0)
         self.assertIn("never finished", self.gpuprof("-i", self.output))
