@@ -51,7 +51,8 @@ inline bool is_module_unload(CUpti_CallbackId id) {
   return id == module_unloads[0] || id == module_unloads[1];
 }
 
-// A node of a graph was made, by itself or as a clone of another one, or took over the other's work.
+// A node of a graph was made, by itself or as a clone of another one, or took over the other's
+// work.
 inline constexpr std::array<CUpti_CallbackId, 3> graph_node_events{
     CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
     CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED};
