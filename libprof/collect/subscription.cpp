@@ -98,8 +98,9 @@ void Subscription::want_graph_nodes() {
   const std::pair wanted{CUPTI_CB_DOMAIN_RESOURCE, graph_node_events[0]};
   if (std::ranges::find(wanted_, wanted) != wanted_.end()) return;
   add(CUPTI_CB_DOMAIN_RESOURCE, graph_node_events);
-  for (const CUpti_CallbackId id : graph_node_events)
+  for (const CUpti_CallbackId id : graph_node_events) {
     enable_one(CUPTI_CB_DOMAIN_RESOURCE, id, true);
+  }
 }
 
 void Subscription::add(CUpti_CallbackDomain domain, std::span<const CUpti_CallbackId> ids) {

@@ -16,7 +16,7 @@ namespace gpuprof::compute {
 // not the kernels of all, also those of such a name.
 class Communication {
  public:
-  // `newest`: of operations and nodes, only the last ones that were stored.
+  // `newest`: how many operations, and how many nodes, are read: those stored last.
   explicit Communication(store::Database& database, std::int64_t newest = INT64_MAX);
 
   bool has_nodes() const { return !nodes_.empty(); }

@@ -67,29 +67,27 @@ std::string beginning(const std::string& path) {
 
 constexpr char only_profiles[] = "-f replaces profiles, captures and empty files";
 
-// Whether a process is at work on an unfinished profile. Those that only read it come and go.
-// Each look is over before the next one: as a process closes a descriptor, it loses its locks on
-// the file, and a reader may then shorten the log's index, which an open database has mapped.
-bool is_being_written(const std::string& path) {
+// For a database. A process at work on an unfinished profile keeps it; those that only read it come
+// and go. Each look is over before the next one: as a process closes a descriptor, it loses its
+// locks on the file, and a reader may then shorten the log's index, which an open database has
+// mapped.
+std::optional<Error> why_profile_stays(const std::string& path) {
   constexpr std::chrono::milliseconds between{10};
   constexpr int most_tries = 30;
   for (int tries = 0; tries < most_tries; ++tries) {
     if (tries > 0) std::this_thread::sleep_for(between);
     const reading::ProfileFile profile(path);
-    if (!profile.unfinished() || !profile.in_use()) return false;
+    if (profile.format() != reading::Format::gpuprof &&
+        profile.format() != reading::Format::nvprof) {
+      const std::string what = profile.format() == reading::Format::no_database
+                                   ? "is a database that cannot be read"
+                                   : "is: " + profile.description();
+      return refusal(path + " " + what, only_profiles);
+    }
+    if (!profile.unfinished() || !profile.in_use()) return std::nullopt;
   }
-  return true;
-}
-
-std::optional<Error> why_no_profile(const std::string& path) {
-  const reading::ProfileFile profile(path);
-  if (profile.format() == reading::Format::gpuprof || profile.format() == reading::Format::nvprof) {
-    return std::nullopt;
-  }
-  const std::string what = profile.format() == reading::Format::no_database
-                               ? "is a database that cannot be read"
-                               : "is: " + profile.description();
-  return refusal(path + " " + what, only_profiles);
+  return refusal(path + " is unfinished and open elsewhere: another gpuprof may be at work on it",
+                 "choose another name, or end the process that has it open");
 }
 
 // For a file whose kind and size are known.
@@ -104,12 +102,7 @@ std::optional<Error> why_not_replaced(const std::string& path, const FileRules& 
   if (!head.starts_with("SQLite format 3")) {
     return refusal(path + " is neither a profile nor a capture", only_profiles);
   }
-  if (auto error = why_no_profile(path)) return error;
-  if (is_being_written(path)) {
-    return refusal(path + " is unfinished and open elsewhere: another gpuprof may be at work on it",
-                   "choose another name, or end the process that has it open");
-  }
-  return std::nullopt;
+  return why_profile_stays(path);
 }
 
 // Whether a file was left by SQLite next to a database and by nothing else.
