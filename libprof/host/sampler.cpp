@@ -1,5 +1,7 @@
 #include "libprof/host/sampler.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -44,6 +46,7 @@ bool Sampler::wait(nanoseconds time) {
 }
 
 void Sampler::run() {
+  pthread_setname_np(pthread_self(), "host samples");
   Clock::time_point next_children = Clock::now(), next_rows = Clock::now() + rows_every;
   const auto interval = options_.interval.count();
   std::uniform_int_distribution<std::int64_t> pause(interval / 2, interval + interval / 2);

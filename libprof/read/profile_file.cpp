@@ -16,6 +16,7 @@
 #include "libprof/read/rescue.hpp"
 #include "libprof/read/tables.hpp"
 #include "libprof/store/file_header.hpp"
+#include "libprof/store/file_looks.hpp"
 #include "libprof/wire/format.hpp"
 #include "schema/activity/all.hpp"
 #include "schema/database.hpp"
@@ -39,32 +40,32 @@ std::int64_t file_size(const std::string& path) {
 
 // Returns the number of bytes read; negative: it cannot be read, see errno.
 ssize_t read_header(const std::string& path, FileHeader& header) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return -1;
-  const ssize_t bytes = pread(file, header.bytes.data(), header.bytes.size(), 0);
-  close(file);
-  return std::max<ssize_t>(0, bytes);
+  ssize_t bytes = -1;
+  store::look_at_file(path, "", [&](int file) {
+    bytes = std::max<ssize_t>(0, pread(file, header.bytes.data(), header.bytes.size(), 0));
+  });
+  return bytes;
 }
 
 // Whether another process has a lock on a byte of the file.
-bool is_locked(const std::string& path, off_t byte) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_start = byte;
-  lock.l_len = 1;
-  const bool asked = fcntl(file, F_GETLK, &lock) == 0;
-  close(file);
-  return asked && lock.l_type != F_UNLCK;
+bool is_locked(const std::string& database, const std::string& suffix, off_t byte) {
+  bool locked = false;
+  store::look_at_file(database, suffix, [&](int file) {
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_start = byte;
+    lock.l_len = 1;
+    locked = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  });
+  return locked;
 }
 
-// Whether a process has a database with a write-ahead log open: each user locks this byte of the
-// shared memory file.
-bool log_in_use(const std::string& shared) { return is_locked(shared, 128); }
+// Whether another process has a database with a write-ahead log open: each user locks this byte of
+// the shared memory file.
+bool log_in_use(const std::string& database) { return is_locked(database, "-shm", 128); }
 
-// Whether a process is writing to a database without a log: it holds SQLite's RESERVED lock.
-bool is_written(const std::string& database) { return is_locked(database, 0x40000001); }
+// Whether another process is writing to a database without a log: it holds SQLite's RESERVED lock.
+bool is_written(const std::string& database) { return is_locked(database, "", 0x40000001); }
 
 // Columns that reports require, by table.
 std::vector<std::pair<std::string, std::set<std::string>>> needed_columns() {
@@ -211,7 +212,7 @@ bool ProfileFile::look_at_header() {
   }
   // A journal or log may hold what the file itself does not.
   if (log_size_ == 0 && file_size(beside("-journal")) <= 0) look_for_the_end(path_);
-  in_use_ = log_in_use(beside("-shm"));
+  in_use_ = log_in_use(beside(""));
   written_ = is_written(path_);
   if (log_size_ > 0 ? file_size(beside("-shm")) >= 0 : in_use_) {
     mode_ = Database::Mode::read_only;

@@ -26,8 +26,7 @@ enum class Format { gpuprof, nvprof, nsight_systems, other_database, no_database
 // other file but its log and journal is touched.
 //
 // Opens for reading only: neither the file nor its folder is changed, unless another process is
-// writing to the file and its shared memory must be joined. Belongs to one thread. This process
-// must not already have the file open: its locks would be lost.
+// writing to the file and its shared memory must be joined. Belongs to one thread.
 class ProfileFile {
  public:
   // Looks at the file's header and sqlite_master. Does not throw for a bad file: see problem().

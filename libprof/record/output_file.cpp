@@ -26,8 +26,7 @@ namespace {
 constexpr std::string_view shared_memory = "-shm";
 constexpr std::array<std::string_view, 3> companions{"-wal", shared_memory, "-journal"};
 
-// Names that this process is giving or has given to files. Such a file is open here: reading it
-// would release SQLite's locks on it.
+// Names that this process is giving or has given to files.
 struct Names {
   std::mutex mutex;
   std::set<std::string> taken;
@@ -68,9 +67,7 @@ std::string beginning(const std::string& path) {
 constexpr char only_profiles[] = "-f replaces profiles, captures and empty files";
 
 // For a database. A process at work on an unfinished profile keeps it; those that only read it come
-// and go. Each look is over before the next one: as a process closes a descriptor, it loses its
-// locks on the file, and a reader may then shorten the log's index, which an open database has
-// mapped.
+// and go.
 std::optional<Error> why_profile_stays(const std::string& path) {
   constexpr std::chrono::milliseconds between{10};
   constexpr int most_tries = 30;

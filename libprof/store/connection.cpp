@@ -175,6 +175,7 @@ void Statement::Connection::open() {
       throw;
     }
   }
+  file_.emplace(path_);
   files_->withdraw();
   sqlite3_busy_timeout(handle_, 10'000);
   if (mode_ == Mode::untouched_with_log) read_log_alone(handle_);

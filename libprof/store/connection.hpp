@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "libprof/store/confined_files.hpp"
+#include "libprof/store/file_looks.hpp"
 #include "libprof/store/guard.hpp"
 #include "libprof/store/sqlite.hpp"
 
@@ -49,6 +50,7 @@ class Statement::Connection {
   Database::Options options_;
   std::int64_t size_ = 0;
   std::unique_ptr<ConfinedFiles> files_, attached_files_;
+  std::optional<OpenDatabaseFile> file_, attached_file_;
   Guard guard_;
   std::unique_ptr<std::function<bool(int)>> waits_on_;  // see when_locked()
   // Whether the views of a schema version are harmless; see Database::views_are_harmless().

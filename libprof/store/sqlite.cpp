@@ -355,6 +355,7 @@ void Database::attach(const Database& other, const std::string& name) {
     const auto attaching = connection.guard_.attaching();
     Statement attach = prepare("ATTACH ?1 AS " + name);
     attach.bind(1, uri(other.path(), mode, files->name())).run();
+    connection.attached_file_.emplace(other.path());
   }
   files->withdraw();
   connection.attached_files_ = std::move(files);

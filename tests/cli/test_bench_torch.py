@@ -2,6 +2,8 @@
 """scripts/bench_torch with a child that does not need PyTorch: its turns, its numbers, its failures."""
 # ctest-labels: plain
 
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
@@ -45,6 +47,26 @@ class BenchTorch(unittest.TestCase):
         for end in ("least", "greatest"):
             bounds = self.figures(result, f"{end} of the median by round, 95 %")
             self.assertAlmostEqual(bounds["captures, gpuprof+stacks / gpuprof"], 1.2)
+
+    def test_resting(self):
+        variants = ["none", "gpuprof+host", "gpuprof+host-resting"]
+        process, result = self.bench("--only", "captures", "--settle", "0", variants=variants)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        medians = self.figures(result, "ms per step")
+        self.assertEqual([medians[f"captures, {name}"] for name in variants], [10, 15, 13])
+        self.assertIn("gpuprof+host / gpuprof+host-resting: 1.154 of the medians", process.stdout)
+
+    def test_options(self):
+        """Each variant of gpuprof is another one."""
+        loader = importlib.machinery.SourceFileLoader("bench_torch", str(BENCH))
+        bench = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench_torch", loader))
+        loader.exec_module(bench)
+        options = [tuple(words) for words in bench.OPTIONS.values()]
+        self.assertEqual(len(set(options)), len(options))
+        for words in options:
+            with self.subTest(words=words), tempfile.TemporaryDirectory() as folder:
+                ran = subprocess.run([GPUPROF, "-q", "-o", f"{folder}/run.sqlite", *words, "true"], capture_output=True, text=True, check=False)  # fmt: skip
+                self.assertEqual(ran.returncode, 0, ran.stderr)
 
     def test_limit(self):
         process, result = self.bench("--only", "gpt2", "--limit", "0", variants=["none", "gpuprof"])

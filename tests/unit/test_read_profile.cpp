@@ -1,10 +1,16 @@
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "libprof/base/merge.hpp"
 #include "libprof/read/names.hpp"
 #include "libprof/read/profile.hpp"
+#include "libprof/read/profile_file.hpp"
 #include "libprof/read/timed_rows.hpp"
 
 using namespace gpuprof::reading;
@@ -70,7 +76,47 @@ class Named : public TimedRows {
   std::vector<std::string_view> columns() override { return {"start", "end"}; }
 };
 
+// Whether another process meets a lock on bytes of a file.
+bool is_locked(const std::string& path, off_t start, off_t length) {
+  const pid_t child = fork();
+  if (child == 0) {
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_start = start;
+    lock.l_len = length;
+    const int file = open(path.c_str(), O_RDONLY);
+    _exit(fcntl(file, F_GETLK, &lock) != 0 ? 2 : lock.l_type == F_UNLCK ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(WEXITSTATUS(status) != 2);
+  return WEXITSTATUS(status) == 0;
+}
+
 }  // namespace
+
+TEST_CASE("a second look at an open file leaves the locks of the first", "[read]") {
+  const std::string path = "gpuprof_locks_" + std::to_string(getpid()) + ".sqlite";
+  const auto locks = [&] {
+    return std::pair{is_locked(path, 0x40000002, 510), is_locked(path + "-shm", 128, 1)};
+  };
+  {
+    Database writer(path, Database::Mode::create);
+    writer.execute("PRAGMA journal_mode = WAL; CREATE TABLE one(a); INSERT INTO one VALUES(1)");
+    REQUIRE(locks() == std::pair{true, true});
+    for (int i = 0; i < 2; ++i) {
+      ProfileFile look(path);
+      CHECK(look.format() == Format::other_database);
+      CHECK(locks() == std::pair{true, true});
+    }
+    CHECK(locks() == std::pair{true, true});
+  }
+  CHECK(!std::filesystem::exists(path + "-wal"));
+  CHECK(!is_locked(path, 0, 0));  // nothing is left open
+  CHECK(ProfileFile(path).format() == Format::other_database);
+  std::filesystem::remove(path);
+}
 
 TEST_CASE("what a file lacks reads as 0, or as no rows") {
   Filled file;

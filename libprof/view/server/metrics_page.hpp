@@ -21,8 +21,7 @@ namespace gpuprof::view {
 
 // Has a thread that reads, so that no request waits for it, except the first of a page and the
 // first after a while. It reads only while somebody asks, and never more than a fiftieth of the
-// time. All pages that are asked for come from the same reading; a process may have a file open
-// only once (ProfileFile).
+// time. All pages that are asked for come from the same reading.
 class MetricsPages {
  public:
   // Both on the pages' thread. `check` is to be called now and then, and may throw.

@@ -19,8 +19,7 @@
 
 namespace gpuprof::view {
 
-// Serializes uses of a file. Only one at a time may have it open in this process, because closing
-// any descriptor releases the locks of all of them.
+// Serializes uses of a file, so that reading it in the background gives way to a request.
 struct FileUse {
   std::timed_mutex open;  // held while the file is open
   std::atomic<std::uint64_t> wanted =
