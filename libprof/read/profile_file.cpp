@@ -157,8 +157,8 @@ ProfileFile::ProfileFile(std::string path) : path_(std::move(path)) {
 
 ProfileFile::~ProfileFile() = default;
 
-void ProfileFile::fail(std::string message, std::string hint) {
-  problem_.emplace(std::move(message), std::move(hint), ExitCode::import_failed);
+void ProfileFile::fail(const std::string& message, const std::string& hint) {
+  problem_.emplace(message, hint, ExitCode::import_failed);
 }
 
 // Path of the file's log or journal. SQLite looks for them next to a symbolic link's target.

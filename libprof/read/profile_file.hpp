@@ -78,7 +78,7 @@ class ProfileFile {
   void find_missing_columns(const std::vector<SchemaObject>& objects);
   void make_rescued_copy(const std::function<void(std::string_view)>& progress);
   void tell(const std::vector<Loss>& losses);
-  void fail(std::string message, std::string hint = {});
+  void fail(const std::string& message, const std::string& hint = {});
 
   std::string path_;
   Format format_ = Format::no_database;

@@ -221,11 +221,13 @@ bool Database::look_into_views() {
 }
 
 Statement Database::ask(std::string_view sql, bool endless) {
-  constexpr const char* hint = "one SELECT, or WITH ... SELECT; gpuprof schema describes the views";
   Connection& connection = *connection_;
   connection.guard_.hear_user(false, endless);
   connection.guard_.hear_user(views_are_harmless(), endless);
-  const auto refuse = [&](const std::string& why) { throw Error(why, hint, ExitCode::bad_option); };
+  const auto refuse = [](const std::string& why) {
+    throw Error(why, "one SELECT, or WITH ... SELECT; gpuprof schema describes the views",
+                ExitCode::bad_option);
+  };
   if (sql.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) refuse("too long");
   if (sql.find('\0') != sql.npos) refuse("there is a NUL in it, where SQLite would stop");
   const auto asking = connection.guard_.asking();

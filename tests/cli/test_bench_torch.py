@@ -59,7 +59,9 @@ class BenchTorch(unittest.TestCase):
     def test_options(self):
         """Each variant of gpuprof is another one."""
         loader = importlib.machinery.SourceFileLoader("bench_torch", str(BENCH))
-        bench = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench_torch", loader))
+        bench = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader("bench_torch", loader)
+        )
         loader.exec_module(bench)
         options = [tuple(words) for words in bench.OPTIONS.values()]
         self.assertEqual(len(set(options)), len(options))
