@@ -54,7 +54,8 @@ std::uint64_t signal_return_of(const Process& process, const std::vector<Mapping
 std::optional<std::uint64_t> entry_of(const Process& process, const std::string& collector) {
   const std::vector<Mapping> maps = process.maps();
   std::error_code error;
-  const std::string real = std::filesystem::canonical(collector, error);
+  const std::filesystem::path canonical = std::filesystem::canonical(collector, error);
+  const std::string real = error ? collector : canonical.string();
   for (const Mapping& mapping : maps) {
     if (mapping.offset != 0 || (mapping.path != collector && mapping.path != real)) continue;
     if (const auto found = Image(process.memory(), mapping.begin).function(entry)) return found;

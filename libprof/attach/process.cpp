@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -48,6 +49,23 @@ const Mapping* find_library(const std::vector<Mapping>& maps, std::string_view b
   return find_file(maps, [begin](std::string_view name) { return name.starts_with(begin); });
 }
 
+// The value of a line "NAME:" of a status file; empty: there is none.
+std::string line_of(const std::string& file, std::string_view name) {
+  const auto text = text_of(file, most_status_bytes);
+  for (const std::string& line : split(text.value_or(""), '\n')) {
+    if (line.starts_with(name) && line.size() > name.size() && line[name.size()] == ':') {
+      return std::string(trimmed(std::string_view(line).substr(name.size() + 1)));
+    }
+  }
+  return {};
+}
+
+// `folder`: /proc's of a process or thread. The last of its numbers is that in its own namespace.
+std::optional<pid_t> innermost_number(const std::string& folder) {
+  const std::string numbers = line_of(folder + "/status", "NSpid");
+  return parse<pid_t>(std::string_view(numbers).substr(numbers.find_last_of("\t ") + 1));
+}
+
 }  // namespace
 
 std::vector<std::string> command_of(pid_t process) {
@@ -71,7 +89,10 @@ void Process::refuse_look() const {
               ExitCode::application_not_found);
 }
 
-Process::Process(pid_t id) : id_(id), handle_(static_cast<int>(syscall(SYS_pidfd_open, id, 0))) {
+Process::Process(pid_t id)
+    : id_(id),
+      handle_(static_cast<int>(syscall(SYS_pidfd_open, id, 0))),
+      own_id_(innermost_number("/proc/" + std::to_string(id)).value_or(id)) {
   if (handle_ >= 0 && alive()) return;
   throw Error("there is no process " + std::to_string(id), "ps -e",
               ExitCode::application_not_found);
@@ -88,24 +109,23 @@ std::string Process::file(const std::string& name) const {
   return "/proc/" + std::to_string(id_) + "/" + name;
 }
 
-std::string Process::status(std::string_view name) const {
-  const auto text = text_of(file("status"), most_status_bytes);
-  for (const std::string& line : split(text.value_or(""), '\n')) {
-    if (line.starts_with(name) && line.size() > name.size() && line[name.size()] == ':') {
-      return std::string(trimmed(std::string_view(line).substr(name.size() + 1)));
-    }
+std::string Process::status(std::string_view name) const { return line_of(file("status"), name); }
+
+std::optional<pid_t> Process::thread_of(pid_t own_number) const {
+  if (own_id_ == id_) return own_number;
+  for (const std::string& number : threads()) {
+    if (innermost_number(file("task/" + number)) == own_number) return parse<pid_t>(number);
   }
-  return {};
+  return std::nullopt;
 }
 
-void Process::check(const std::vector<std::string>& seen) const {
+void Process::check() const {
 #if !defined(__x86_64__)
   refuse("cannot be attached to: that works on x86-64 alone", "start the program with gpuprof");
 #endif
   check_user();
   check_program();
   check_libraries();
-  check_files(seen);
 }
 
 void Process::check_user() const {
@@ -158,13 +178,21 @@ void Process::check_libraries() const {
   }
 }
 
-void Process::check_files(const std::vector<std::string>& seen) const {
-  for (const std::string& path : seen) {
-    std::error_code ignored;
-    if (std::filesystem::equivalent(path, file("root" + path), ignored)) continue;
-    refuse("does not see " + path + ": it is in a container",
-           "run gpuprof in that container; TMPDIR=FOLDER chooses the folder of its socket");
-  }
+bool Process::sees(const std::string& here, const std::string& there) const {
+  std::error_code ignored;
+  return std::filesystem::equivalent(here, file("root" + there), ignored);
+}
+
+// Whatever links are there, they lead nowhere else.
+int Process::open_folder(const std::string& path) const {
+  const int root = open(file("root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (root < 0) return -1;
+  open_how how{};
+  how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT;
+  const long folder = syscall(SYS_openat2, root, path.c_str(), &how, sizeof how);
+  close(root);
+  return static_cast<int>(folder);
 }
 
 std::vector<Mapping> Process::maps() const {
@@ -175,13 +203,20 @@ std::vector<Mapping> Process::maps() const {
 
 bool Process::uses_cuda() const { return find_library(maps(), driver) != nullptr; }
 
-std::vector<pid_t> Process::cuda_threads() const {
-  std::vector<pid_t> found;
+std::vector<std::string> Process::threads() const {
+  std::vector<std::string> found;
   std::error_code error;
   std::filesystem::directory_iterator entries(file("task"), error);
   for (std::size_t i = 0; !error && i < most_threads && entries != decltype(entries)();
        ++i, entries.increment(error)) {
-    const std::string number = entries->path().filename();
+    found.push_back(entries->path().filename());
+  }
+  return found;
+}
+
+std::vector<pid_t> Process::cuda_threads() const {
+  std::vector<pid_t> found;
+  for (const std::string& number : threads()) {
     const auto thread = parse<pid_t>(number);
     const auto name = text_of(file("task/" + number + "/comm"), 64);
     if (thread && name && name->starts_with("cuda")) found.push_back(*thread);

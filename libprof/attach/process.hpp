@@ -24,13 +24,20 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   pid_t id() const { return id_; }
+  // The number that it has for itself, in a PID namespace of its own for instance.
+  pid_t own_id() const { return own_id_; }
+  // Its thread that has this number for itself; nullopt: there is none.
+  std::optional<pid_t> thread_of(pid_t own_number) const;
   bool alive() const;
 
   // Throws gpuprof::Error, with the reason, if gpuprof does not attach to it: it belongs to another
   // user or has privileges, is traced by another process, is of another architecture, has another
-  // C library, does not use CUDA, or sees other files. `seen`: files and folders that it has to see
-  // as we do.
-  void check(const std::vector<std::string>& seen) const;
+  // C library, or does not use CUDA.
+  void check() const;
+  // Whether it sees the file or folder at `there` that we see at `here`.
+  bool sees(const std::string& here, const std::string& there) const;
+  // Opens a folder of its file system. -1: it cannot be opened.
+  int open_folder(const std::string& path) const;
 
   // Throws if they cannot be read.
   std::vector<Mapping> maps() const;
@@ -50,13 +57,15 @@ class Process {
   // The value of a line "NAME:" of its status; empty: there is none.
   std::string status(std::string_view name) const;
   std::string file(const std::string& name) const;
+  // Their numbers here.
+  std::vector<std::string> threads() const;
   void check_user() const;
   void check_program() const;
   void check_libraries() const;
-  void check_files(const std::vector<std::string>& seen) const;
 
   const pid_t id_;
   int handle_ = -1;
+  pid_t own_id_;
 };
 
 // The words of its command; none if they cannot be read.

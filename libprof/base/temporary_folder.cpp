@@ -16,6 +16,7 @@
 #include <mutex>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "libprof/base/error.hpp"
 
@@ -27,6 +28,8 @@ constexpr char lock_name[] = "lock";
 constexpr char new_lock_name[] = "new-lock";
 constexpr std::time_t longest_without_lock = 3600;  // seconds
 constexpr std::size_t random_characters = 6;
+constexpr std::string_view usual_prefix = "gpuprof-";
+constexpr char usual_hint[] = "set TMPDIR to a folder that may be written to";
 // Other users' files can make a temporary folder very full.
 constexpr int most_looked_at = 10'000;
 
@@ -75,18 +78,19 @@ void remove_folder(const std::string& path) {
 }
 
 // Creates the lock under another name first, so that nobody finds it unlocked. -1: this file system
-// has none.
-int make_lock(const std::string& folder) {
-  const std::string made = folder + "/" + new_lock_name;
-  const int lock = open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (lock < 0) return -1;
-  if (flock(lock, LOCK_EX | LOCK_NB) == 0 &&
-      rename(made.c_str(), (folder + "/" + lock_name).c_str()) == 0) {
-    return lock;
+// has none, or the folder is no longer there.
+int make_lock(const std::string& path) {
+  const int folder = open_folder(AT_FDCWD, path.c_str());
+  if (folder < 0) return -1;
+  constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  int lock = openat(folder, new_lock_name, flags, 0600);
+  if (lock >= 0 && !(flock(lock, LOCK_EX | LOCK_NB) == 0 &&
+                     renameat(folder, new_lock_name, folder, lock_name) == 0)) {
+    close(std::exchange(lock, -1));
+    unlinkat(folder, new_lock_name, 0);
   }
-  close(lock);
-  unlink(made.c_str());
-  return -1;
+  close(folder);
+  return lock;
 }
 
 // Removes what killed processes of this user left.
@@ -128,6 +132,11 @@ All& all() {
   return folders;
 }
 
+[[noreturn]] void refuse(const std::string& place, int why, const char* hint) {
+  throw Error("no folder can be made in " + place + ": " + std::strerror(why), hint,
+              ExitCode::output_failed);
+}
+
 }  // namespace
 
 std::string TemporaryFolder::place() {
@@ -135,28 +144,30 @@ std::string TemporaryFolder::place() {
   return named && *named ? named : "/tmp";
 }
 
-TemporaryFolder::TemporaryFolder()
-    : TemporaryFolder(place(), "gpuprof-", "set TMPDIR to a folder that may be written to") {}
+TemporaryFolder::TemporaryFolder() : TemporaryFolder(place(), usual_prefix, usual_hint) {}
 
 TemporaryFolder::TemporaryFolder(const std::string& beside)
     : TemporaryFolder(beside, ".gpuprof-", "choose a folder that may be written to") {}
+
+TemporaryFolder::TemporaryFolder(const As& as) { make(as.place, usual_prefix, usual_hint); }
 
 TemporaryFolder::TemporaryFolder(const std::string& where, std::string_view prefix,
                                  const char* hint) {
   std::error_code error;
   const std::filesystem::path place = std::filesystem::canonical(where, error);
-  path_ = (place / prefix).string() + std::string(random_characters, 'X');
-  if (error || !mkdtemp(path_.data())) {
-    const int why = error ? error.value() : errno;
-    throw Error("no folder can be made in " + where + ": " + std::strerror(why), hint,
-                ExitCode::output_failed);
-  }
+  if (error) refuse(where, error.value(), hint);
+  make(place.string(), prefix, hint);
+}
+
+void TemporaryFolder::make(const std::string& place, std::string_view prefix, const char* hint) {
+  path_ = (std::filesystem::path(place) / prefix).string() + std::string(random_characters, 'X');
+  if (!mkdtemp(path_.data())) refuse(place, errno, hint);
   {
     const std::lock_guard guard(all().mutex);
     all().paths.insert(path_);
   }
   lock_ = make_lock(path_);
-  remove_leftovers(place.string(), prefix);
+  remove_leftovers(place, prefix);
 }
 
 TemporaryFolder::~TemporaryFolder() {

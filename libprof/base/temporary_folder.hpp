@@ -16,13 +16,18 @@ class TemporaryFolder {
   TemporaryFolder();
   // In the folder `beside`, with a hidden name.
   explicit TemporaryFolder(const std::string& beside);
+  // In this place, whose path is kept as it is: it may be one of /proc's.
+  struct As {
+    std::string place;
+  };
+  explicit TemporaryFolder(const As& as);
   // In `where`; named `prefix` and six characters. `hint`: what to do if none can be created.
   TemporaryFolder(const std::string& where, std::string_view prefix, const char* hint);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  // Absolute and without symbolic links, so that it means the same in every process.
+  // Absolute and without symbolic links, so that it means the same in every process, but for As.
   const std::string& path() const { return path_; }
   std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
 
@@ -33,6 +38,8 @@ class TemporaryFolder {
   static void remove_all();
 
  private:
+  void make(const std::string& place, std::string_view prefix, const char* hint);
+
   std::string path_;
   int lock_ = -1;  // held for as long as the process lives
 };

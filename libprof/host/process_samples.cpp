@@ -85,8 +85,12 @@ std::size_t ProcessSamples::look(std::size_t most) {
 }
 
 void ProcessSamples::look_at(const RemotePython::Thread& thread) {
-  const auto [place, is_new] =
-      threads_.try_emplace(thread.id, Seen{.now = ThreadState(process_.id(), thread.id)});
+  auto place = threads_.find(thread.id);
+  if (place == threads_.end()) {
+    const auto here = process_.thread_of(thread.id);
+    if (!here) return;
+    place = threads_.try_emplace(thread.id, Seen{.now = ThreadState(process_.id(), *here)}).first;
+  }
   Seen& seen = place->second;
   if (seen.still_there || !seen.now.look(moment_.locks)) return;
   seen.still_there = true;
@@ -105,7 +109,7 @@ void ProcessSamples::look_at(const RemotePython::Thread& thread) {
     seen.row = {.time = time,
                 .stop = time,
                 .samples = 0,
-                .process = static_cast<std::uint32_t>(process_.id()),
+                .process = static_cast<std::uint32_t>(process_.own_id()),
                 .thread = static_cast<std::uint32_t>(thread.id),
                 .state = state,
                 .stack = stack,

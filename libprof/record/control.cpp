@@ -74,7 +74,7 @@ Control::Control(ControlOptions options, launch::Listener& listener, LoadingThre
           {.most = options_.most_snapshots,
            .between = std::min(between_snapshots, options_.kept.value_or(between_snapshots) / 2)},
           options_.note),
-      peers_(options_.keeps_last ? options_.group : std::nullopt, folder_of(listener.socket_path()),
+      peers_(options_.keeps_last ? options_.group : std::nullopt, listener.own_folder(),
              [this](const std::string& text) { note(text); }),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (stop_ < 0) throw Error(std::string("no descriptor for control: ") + std::strerror(errno));
@@ -90,7 +90,7 @@ Control::Control(ControlOptions options, launch::Listener& listener, LoadingThre
     signal_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
   }
   try {
-    socket_.emplace(folder_of(listener.socket_path()));
+    socket_.emplace(listener.own_folder());
   } catch (const Error& error) {
     say(error.what());
   }
@@ -307,7 +307,7 @@ wire::Fields Control::answer(const wire::Fields& request, pid_t caller) {
 
 bool Control::is_meant(const wire::Fields& request) {
   if (const std::int64_t process = request.integer("process", -1); process > 0) {
-    return process == getpid() || std::ranges::count(listener_.active_processes(), process) > 0;
+    return process == getpid() || listener_.is_active(process);
   }
   return std::ranges::count(loading_.committed().files, request.text("file")) > 0;
 }

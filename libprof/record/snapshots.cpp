@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::chrono::milliseconds snapshot_patience{3'600'000};
 // Launchers look at their files twice a second, and records of the same moment come to different
-// files at different times.
+// files at different times. A program may also do again at once what failed, as PyTorch does with
+// an allocation.
 constexpr std::chrono::seconds same_incident{2};
 constexpr std::string_view shape_of_name = "-00000000-000000";
 
@@ -81,6 +82,7 @@ void Snapshots::write(const std::vector<std::string>& files, const std::string& 
 }
 
 void Snapshots::add_incident(const std::string& why, Clock::time_point due) {
+  if (last_ && why == latest_ && due - *last_ < same_incident) return;
   if (waiting_) {
     ++waiting_->more;
   } else {
@@ -126,7 +128,8 @@ std::optional<std::string> Snapshots::due(Clock::time_point now) {
   const bool full = begun_ == limits_.most;
   const bool too_soon = last_ && now - *last_ < limits_.between;
   if (!full && (now < waiting_->due || too_soon || writes())) return std::nullopt;
-  const std::string why = std::exchange(waiting_, std::nullopt)->text();
+  const Waiting incident = *std::exchange(waiting_, std::nullopt);
+  const std::string why = incident.text();
   if (full) {
     if (!std::exchange(said_, true)) {
       note(why + "; " + count_of(begun_, "snapshot") + " were written, no more are (--snapshots)");
@@ -135,6 +138,7 @@ std::optional<std::string> Snapshots::due(Clock::time_point now) {
   }
   ++begun_;
   last_ = now;
+  latest_ = incident.why;
   return why;
 }
 

@@ -14,7 +14,7 @@ import time
 import unittest
 
 from fake_metrics import ONE, MetricTest
-from fake_run import CUPTI, GPUPROF, SANITIZED, FakeTest, Run, has_other_users
+from fake_run import BUILD, CUPTI, GPUPROF, SANITIZED, FakeTest, Run, has_other_users
 
 CANNOT = 13
 PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
@@ -172,6 +172,72 @@ class Attach(AttachTest):
             cwd=self.folder, timeout=60)  # fmt: skip
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertRegex(ran.stderr, r"GPU activities: .*\bbeside\n")
+
+
+class Container(AttachTest):
+    """A process with a file system and process numbers of its own."""
+
+    UNSHARE = ("unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child",
+               "--mount-proc")  # fmt: skip
+
+    def setUp(self):
+        super().setUp()
+        if subprocess.run([*self.UNSHARE, "true"], capture_output=True, check=False).returncode:
+            self.skipTest("user namespaces are not allowed")
+
+    def inside(self, *mounts):
+        """The program after these commands of a shell, and its number as it is seen here."""
+        script = " && ".join([*mounts, f"exec {self.program('obeys')}"])
+        target = self.start_ready([*self.UNSHARE, "sh", "-c", script], FAKE_CUDA_EVENT_THREAD=1)
+        children = self.proc(target, f"task/{target.pid}/children").split()
+        self.assertEqual(len(children), 1)
+        return target, int(children[0])
+
+    def hide(self, folder):
+        return f"mount -t tmpfs -o mode=1777 none {folder}"
+
+    def test_other_files(self):
+        """It sees neither gpuprof's folder nor the launcher's for temporary files."""
+        target, number = self.inside(self.hide("/tmp"), self.hide(BUILD / "lib/gpuprof"))
+        temporary = pathlib.Path(f"/proc/{number}/root/tmp")
+        for count in (50, 60):
+            attached = self.attach(number)
+            self.assertEqual(len(list(temporary.iterdir())), 1)
+            self.tell(target, f"launch {count}")
+            asked = subprocess.run([GPUPROF, "status", str(number)], env=self.environment({}), capture_output=True,
+                                   text=True, timeout=60, check=False)  # fmt: skip
+            self.assertEqual(asked.returncode, 0, asked.stderr)
+            self.assertIn("nothing lost", self.detach(attached))
+            database = self.assert_counted(self.output, count)
+            self.assertEqual(database.rows("SELECT DISTINCT process_id FROM kernels"), [(1,)])
+            self.assertEqual(list(temporary.iterdir()), [])
+            self.output.unlink()
+
+    def test_it_ends_first(self):
+        target, number = self.inside(self.hide("/tmp"))
+        attached = self.attach(number)
+        self.tell(target, "launch 50")
+        self.tell(target, "exit")
+        self.ended(attached)
+        self.assert_counted(self.output, 50)
+
+    def test_no_place_for_files(self):
+        places = ("/tmp", "/var/tmp", "/dev/shm")
+        mounts = [f"mount -t tmpfs -o noexec none {places[0]}",
+                  *(f"mount -t tmpfs -o ro none {place}" for place in places[1:])]  # fmt: skip
+        _, number = self.inside(*mounts)
+        self.refused(number, "neither /tmp nor /var/tmp nor /dev/shm")
+
+    def test_several_containers(self):
+        """The first process says where the files are; one in another container is left alone."""
+        targets = [self.inside(self.hide("/tmp")) for _ in range(2)]
+        command = self.attach_command(os.getpid(), "--tree", "--for", "100ms")
+        ran = subprocess.run(command, env=self.environment({}), stdin=subprocess.DEVNULL, capture_output=True,
+                             text=True, timeout=60, check=False)  # fmt: skip
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(ran.stderr.count("attached to process "), 1, ran.stderr)
+        first, second = sorted(number for _, number in targets)
+        self.assertIn(f"process {second} does not see the files of process {first}", ran.stderr)
 
 
 class Several(AttachTest):

@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -195,6 +196,21 @@ class HostSamples(FakeTest):
         self.assertEqual({row[:2]: round(row[2] * 1e6) for row in stored},
                          {(row["class"], row["cause"]): row["duration_ns"] for row in rows})  # fmt: skip
         self.assertAlmostEqual(sum(row["share"] for row in rows), 1, delta=1e-4)
+
+    def test_other_numbers(self):
+        """In a PID namespace of its own, where processes and threads have other numbers than outside."""
+        alone = (shutil.which("unshare") or "unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child")  # fmt: skip
+        if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
+            self.skipTest("user namespaces are not allowed")
+        program = self.folder / "spins.py"
+        program.write_text(SPINS)
+        self.profile(*alone, *PYTHON, program, FAKE / "libcuda.so.1", options=["--host-samples"], check=0)  # fmt: skip
+        processes = "SELECT DISTINCT process_id FROM {}"
+        self.assertEqual(self.database().rows(processes.format("kernels")), [(1,)])
+        self.assertEqual(self.database().rows("SELECT DISTINCT processId FROM HOST_SAMPLE"), [(1,)])
+        causes = {row["cause"] for row in self.account() if row["class"] == "no call"}
+        for function in ("inner", "sleeps"):
+            self.assertTrue(any(function in (cause or "") for cause in causes), causes)
 
     def test_cpu_profiling(self):
         """nvprof's options and report, of the lines that ran."""

@@ -51,6 +51,19 @@ TEST_CASE("another launcher's snapshot is one of the limits, and has this run's 
   CHECK(notes.back() == "E; 2 snapshots were written, no more are (--snapshots)");
 }
 
+TEST_CASE("what is tried again at once is no other incident") {
+  Snapshots snapshots({.most = 20, .between = 10s}, {});
+  const auto begin = Snapshots::Clock::now();
+  snapshots.add_incident("no memory", begin);
+  CHECK(snapshots.due(begin) == "no memory");
+  snapshots.add_incident("no memory", begin + 1s);
+  CHECK_FALSE(snapshots.waiting());
+
+  snapshots.add_incident("a long step", begin + 1s);
+  snapshots.add_incident("no memory", begin + 3s);
+  CHECK(snapshots.due(begin + 10s) == "a long step (and 1 more)");
+}
+
 TEST_CASE("moments that another launcher may name") {
   CHECK(Snapshots::Moment::now().is_plausible());
   for (const char* name : {"", "-20261126-17490", "-20261126-1749011", "-2026112a-174901",

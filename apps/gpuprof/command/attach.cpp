@@ -92,7 +92,7 @@ int attach_to(AttachJob& job) {
     }
   }
   // Before anything is created.
-  if (processes.size() == 1) processes.front()->check({});
+  if (processes.size() == 1) processes.front()->check();
   return record_processes(job.options, std::move(processes), std::move(tree), job.time);
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <mutex>
 #include <set>
 #include <string>
@@ -21,6 +22,7 @@
 #include "apps/gpuprof/run/recording.hpp"
 #include "apps/gpuprof/run/run_output.hpp"
 #include "libprof/attach/attach.hpp"
+#include "libprof/attach/folder_inside.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/installation.hpp"
 #include "libprof/base/path.hpp"
@@ -47,13 +49,6 @@ constexpr std::chrono::seconds starting_patience{60};    // for CUPTI, which wai
 constexpr std::chrono::seconds leaving_patience{20};
 constexpr milliseconds between_looks{200};  // for new processes of a tree
 
-// Its own copy may be in use by the program; ours is for a process without one.
-std::string cupti_candidates(const Options& options) {
-  std::vector<std::string> candidates = collector_cupti_candidates(options.cupti);
-  if (options.cupti.empty()) candidates.insert(candidates.begin(), "mapped");
-  return joined(candidates, "\n");
-}
-
 std::string in_ms(std::chrono::nanoseconds time) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f ms", static_cast<double>(time.count()) / 1e6);
@@ -66,6 +61,20 @@ std::string loaded_cupti(const attach::Process& process) {
   const attach::Mapping* const library = attach::find_file(
       maps, [](std::string_view name) { return name.starts_with("libcupti.so"); });
   return library ? library->path : "";
+}
+
+// Null: the processes see what we see, or cannot be attached to, for which begin() says why.
+std::unique_ptr<attach::FolderInside> folder_inside(const Processes& processes,
+                                                    const std::string& collector) {
+  const attach::Process& first = *processes.front();
+  try {
+    first.check();
+  } catch (const Error&) {
+    return nullptr;
+  }
+  const auto sees = [&](const std::string& path) { return first.sees(path, path); };
+  if (sees(collector) && sees(TemporaryFolder::place())) return nullptr;
+  return std::make_unique<attach::FolderInside>(first);
 }
 
 // Also where that cannot be seen: begin() says why.
@@ -165,6 +174,10 @@ class Attaching {
   void look_for_others();
   // Throws gpuprof::Error, with the reason.
   void check(const attach::Process& process) const;
+  // The path by which the processes see what has this path here.
+  std::string seen(const std::string& path) const { return inside_ ? inside_->inside(path) : path; }
+  // Paths of libcupti for the collectors.
+  std::string cupti_candidates() const;
   bool given_up() const { return ends_.asked() > 0; }
   // Whether its collector may still answer.
   bool begins(const Begun& begun);
@@ -187,6 +200,7 @@ class Attaching {
   std::set<pid_t> waiting_;  // those whose context was seen once
   steady_clock::time_point next_look_;
   const record::TraceSelection selection_;
+  const std::unique_ptr<attach::FolderInside> inside_;
   const std::string collector_;
   launch::Target target_;  // blocks signals; nothing is started
   launch::EndRequests ends_;
@@ -214,7 +228,8 @@ Attaching::Attaching(Options& options, Processes processes, std::optional<attach
       alone_(processes_.size() == 1 && !tree),
       tree_(std::move(tree)),
       selection_(record::select_trace(options_.trace)),
-      collector_(collector_library()),
+      inside_(folder_inside(processes_, collector_library())),
+      collector_(inside_ ? inside_->add(collector_library()) : collector_library()),
       ends_(options_.quiet),
       log_(options_, false, first_),
       say_([this](const std::string& text) { log_.say(text); }),
@@ -238,15 +253,29 @@ Attaching::Attaching(Options& options, Processes processes, std::optional<attach
   ends_.listen(2);  // the first signal ends the recording
 }
 
+// Its own copy may be in use by the program; ours is for a process without one.
+std::string Attaching::cupti_candidates() const {
+  if (metrics_) return metrics_->cupti();
+  std::vector<std::string> candidates = collector_cupti_candidates(options_.cupti);
+  const bool prefers_its_own = options_.cupti.empty();
+  if (inside_ && !(prefers_its_own && !loaded_cupti(*processes_.front()).empty())) {
+    const auto file = std::ranges::find_if(
+        candidates, [](const std::string& path) { return std::filesystem::is_regular_file(path); });
+    if (file != candidates.end()) *file = seen(inside_->add(*file));
+  }
+  if (prefers_its_own) candidates.insert(candidates.begin(), "mapped");
+  return joined(candidates, "\n");
+}
+
 launch::Listener::Options Attaching::listener_options() {
   launch::Listener::Options listening{
-      .config = collector_config(options_, selection_,
-                                 metrics_ ? metrics_->cupti() : cupti_candidates(options_)),
+      .config = collector_config(options_, selection_, cupti_candidates()),
       .salvage_program = (library_folder() / "gpuprof-salvage").string(),
       .message = [this](std::int64_t id, const std::string& text) { log_.say_of(id, text); },
-      .connected = [this](std::uint32_t stream,
-                          std::int64_t process) { connected_.add(stream, process); },
-      .attached = [this](std::uint32_t stream) { connected_.set_records(stream); }};
+      .connected = [this](std::uint32_t stream, std::int64_t process,
+                          pid_t) { connected_.add(stream, process); },
+      .attached = [this](std::uint32_t stream) { connected_.set_records(stream); },
+      .folder = inside_ ? inside_->path() : ""};
   if (metrics_) listen_for_metrics(listening, *metrics_, notices_);
   if (sampling_) sampling_->listen(listening);
   return listening;
@@ -263,7 +292,13 @@ bool Attaching::wait(std::chrono::milliseconds patience, GoesOn&& goes_on) {
 }
 
 void Attaching::check(const attach::Process& process) const {
-  process.check({collector_, folder_of(run_->socket_path())});
+  process.check();
+  for (const std::string& path : {collector_, folder_of(run_->socket_path())}) {
+    if (process.sees(path, seen(path))) continue;
+    process.refuse(inside_ ? "does not see the files of process " + std::to_string(first_)
+                           : "does not see " + path + ": it is in a container",
+                   "attach to it on its own");
+  }
   if (!metrics_ || !options_.cupti.empty()) return;
   const std::string its = loaded_cupti(process);
   if (its.empty() || its == metrics_->cupti()) return;
@@ -278,7 +313,7 @@ std::optional<Attaching::Begun> Attaching::begin(const attach::Process& process)
     check(process);
     const std::size_t before = connected_.all().size();
     Begun begun{&process,
-                attach::start_collector(process, collector_, run_->socket_path(),
+                attach::start_collector(process, seen(collector_), seen(run_->socket_path()),
                                         [this] { return given_up(); }),
                 {}};
     const auto is_on_its_way = [&] {

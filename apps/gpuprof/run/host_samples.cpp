@@ -15,9 +15,9 @@ void HostSamples::begin(const Options& options, launch::Listener::Options& liste
       .push = [&run](wire::Frame frame) { run->push(std::move(frame)); },
       .say = [&log](pid_t process, const std::string& text) { log.say_of(process, text); }});
   listening.connected = [sampler = sampler_, others = std::move(listening.connected)](
-                            std::uint32_t stream, std::int64_t process) {
-    if (others) others(stream, process);
-    sampler->add(stream, static_cast<pid_t>(process));
+                            std::uint32_t stream, std::int64_t process, pid_t here) {
+    if (others) others(stream, process, here);
+    if (here > 0) sampler->add(stream, here);
   };
 }
 

@@ -161,14 +161,14 @@ Findings examine_its_files(const System& system) {
   const std::string theirs = number(system.process);
   if (theirs.empty()) return unknown(gone);
   if (theirs == number("self")) return ok("it sees the same files");
-  const std::string collector = own_folder(system) + "/libgpuprof_collector.so";
-  if (system.exists(file_of(system, "root") + collector)) {
-    return ok("it sees other files, but the collector is among them");
+  for (const char* place : {"/tmp", "/var/tmp", "/dev/shm"}) {
+    if (!system.exists(file_of(system, "root") + place)) continue;
+    return ok(std::string("it is in a container, in whose ") + place +
+              " gpuprof attach puts the collector");
   }
-  return cannot("it is in a container without " + collector,
-                {"docker run -v " + shell_word(folder_of(folder_of(own_folder(system)))) +
-                 ":/opt/gpuprof:ro "
-                 "--gpus all IMAGE /opt/gpuprof/bin/gpuprof -o /tmp/run.sqlite ./app"});
+  return cannot(
+      "it is in a container without /tmp, /var/tmp and /dev/shm, one of which the collector needs",
+      {"docker run --tmpfs /tmp:exec IMAGE"});
 }
 
 Findings examine_its_libc(const System& system) {
@@ -215,7 +215,7 @@ extern const Check process_injection_check{
 
 extern const Check process_namespaces_check{
     .name = "its-files",
-    .question = "Does it see the collector, also if it is in a container?",
+    .question = "Does it see gpuprof's files, or have a place for them?",
     .examine = examine_its_files,
 };
 

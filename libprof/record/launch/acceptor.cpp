@@ -52,8 +52,10 @@ void write_config(const std::string& path, const wire::Fields& config) {
 
 }  // namespace
 
-Acceptor::Acceptor(const wire::Fields& config, Tell tell)
-    : tell_(std::move(tell)), folder_(make_folder()), socket_path_(*folder_ / "socket") {
+Acceptor::Acceptor(const wire::Fields& config, Tell tell, const std::string& folder)
+    : tell_(std::move(tell)), folder_(make_folder()) {
+  const std::string place = (folder.empty() ? own_folder() : folder) + "/";
+  socket_path_ = place + "socket";
   const auto address = UnixAddress::of(socket_path_);
   socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   reserve_ = open_reserve();
@@ -61,7 +63,7 @@ Acceptor::Acceptor(const wire::Fields& config, Tell tell)
       listen(socket_, backlog) != 0) {
     throw Error("no socket for the collector at " + socket_path_ + ": " + std::strerror(errno));
   }
-  write_config(*folder_ / wire::config_file, config);
+  write_config(place + std::string(wire::config_file), config);
 }
 
 Acceptor::~Acceptor() {

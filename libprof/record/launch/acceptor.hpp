@@ -30,15 +30,16 @@ class Acceptor {
   // The pause before retrying what failed for lack of memory or descriptors.
   static constexpr std::chrono::milliseconds rest{100};
 
-  // Creates the socket, and next to it the config file for collectors that get no answer. Throws
-  // gpuprof::Error.
-  Acceptor(const wire::Fields& config, Tell tell);
-  // Removes both.
+  // Creates the socket, and next to it the config file for collectors that get no answer, in
+  // `folder`, whose owner removes it; if that is empty, in own_folder(). Throws gpuprof::Error.
+  Acceptor(const wire::Fields& config, Tell tell, const std::string& folder);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
   const std::string& socket_path() const { return socket_path_; }
+  // Where other processes of gpuprof look for a recording.
+  const std::string& own_folder() const { return folder_->path(); }
 
   // The descriptor to poll; -1 during a pause, which lasts until rests_until().
   int watched();

@@ -1,5 +1,5 @@
-// Where a recording is asked and controlled while it runs: a socket in the folder of its
-// listener's, which other gpuprof processes of the same user find.
+// Where a recording is asked and controlled while it runs: a socket in its listener's folder, which
+// other gpuprof processes of the same user find.
 #pragma once
 
 #include <sys/types.h>

@@ -72,10 +72,12 @@ Listener::Listener(Options options, FrameQueue& queue)
     : options_(std::move(options)),
       queue_(queue),
       accounts_(queue, options_.message),
-      acceptor_(options_.config,
-                [this](std::int64_t process_id, std::string_view why) {
-                  accounts_.tell_user(process_id, why);
-                }),
+      acceptor_(
+          options_.config,
+          [this](std::int64_t process_id, std::string_view why) {
+            accounts_.tell_user(process_id, why);
+          },
+          options_.folder),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       collectors_(std::make_shared<Collectors>()) {
   if (wake_ < 0)
@@ -375,8 +377,9 @@ void Listener::answer_hello(Connection& connection, wire::Frame& hello) {
   connection.said_hello = true;
   connection.role = said_by.role();
   if (connection.role == wire::Role::target) {
-    accounts_.began(connection.process_id);
-    if (options_.connected) options_.connected(connection.stream, connection.process_id);
+    accounts_.began(connection.process_id, connection.peer.pid);
+    if (options_.connected)
+      options_.connected(connection.stream, connection.process_id, connection.peer.pid);
   }
   const bool sampler = connection.role == wire::Role::sampler;
   const std::optional<bool> traces = traces_.load();

@@ -60,14 +60,16 @@ class Listener {
     std::chrono::milliseconds salvage_patience = std::chrono::seconds(60);
     // Reports something about a process to the user. Called on the listener's thread.
     std::function<void(std::int64_t process_id, const std::string& text)> message;
-    // Called when a target has connected. May be empty. Called on the listener's thread.
-    std::function<void(std::uint32_t stream, std::int64_t process_id)> connected = {};
+    // Called when a target has connected; `here` is its number in our PID namespace, 0: it has
+    // none. May be empty. Called on the listener's thread.
+    std::function<void(std::uint32_t stream, std::int64_t process_id, pid_t here)> connected = {};
     // Called when the collector of a stream records a process that ran before. May be empty. Called
     // on the listener's thread.
     std::function<void(std::uint32_t stream)> attached = {};
     // Called for any field of an info frame whose name begins with "metrics_". May be empty.
     std::function<void(std::int64_t process_id, std::string_view name, const std::string& text)>
         metrics_notice = {};
+    std::string folder = {};  // for the socket, which alone has its name there; empty: a new one
   };
 
   using Reply = Options::Reply;
@@ -80,6 +82,8 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
 
   const std::string& socket_path() const { return acceptor_.socket_path(); }
+  // Where other processes of gpuprof look for a recording.
+  const std::string& own_folder() const { return acceptor_.own_folder(); }
 
   // Processes of the run that are connected now, including salvage of dead ones. Exact after
   // settle().
@@ -95,6 +99,8 @@ class Listener {
   // Streams whose end, with its counts, could not be recorded for lack of memory.
   std::size_t unaccounted() const { return accounts_.unaccounted(); }
   std::vector<std::int64_t> active_processes() { return accounts_.active_processes(); }
+  // Whether one of them has this number, for itself or in our PID namespace. Any thread.
+  bool is_active(std::int64_t number) { return accounts_.is_active(number); }
   // Processes that crashed, were killed or failed since the last call, after what they left was
   // read. Any thread.
   std::vector<Death> take_deaths();

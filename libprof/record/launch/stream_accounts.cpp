@@ -1,5 +1,6 @@
 #include "libprof/record/launch/stream_accounts.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -39,20 +40,29 @@ void StreamAccounts::explain(const Connection& connection, std::string_view stat
   }
 }
 
-void StreamAccounts::began(std::int64_t process_id) {
+void StreamAccounts::began(std::int64_t process_id, pid_t here) {
   seen_.fetch_add(1);
   const std::lock_guard lock(mutex_);
-  active_processes_.push_back(process_id);
+  active_.push_back({process_id, here});
 }
 
 std::vector<std::int64_t> StreamAccounts::active_processes() {
   const std::lock_guard lock(mutex_);
-  return active_processes_;
+  std::vector<std::int64_t> all;
+  for (const Active& each : active_) all.push_back(each.process_id);
+  return all;
+}
+
+bool StreamAccounts::is_active(std::int64_t number) {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(active_, [number](const Active& each) {
+    return each.process_id == number || each.here == number;
+  });
 }
 
 void StreamAccounts::forget(std::int64_t process_id) {
   const std::lock_guard lock(mutex_);
-  std::erase(active_processes_, process_id);
+  std::erase_if(active_, [&](const Active& each) { return each.process_id == process_id; });
 }
 
 void StreamAccounts::add_silent(const Connection& connection) {

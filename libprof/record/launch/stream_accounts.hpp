@@ -33,8 +33,8 @@ class StreamAccounts {
   // throw.
   void explain(const Connection& connection, std::string_view statistic, std::string_view why);
 
-  // A process of the run has sent hello.
-  void began(std::int64_t process_id);
+  // A process of the run has sent hello. `here`: its number in our PID namespace.
+  void began(std::int64_t process_id, pid_t here);
   // A connection ended without a hello.
   void add_silent(const Connection& connection);
   // Adds the losses that the stream itself did not report. `lives`: its process is alive, and would
@@ -51,6 +51,8 @@ class StreamAccounts {
   // salvage.
   std::size_t seen() const { return seen_.load(); }
   std::vector<std::int64_t> active_processes();
+  // Whether one of them has this number, for itself or here.
+  bool is_active(std::int64_t number);
   // Connections that ended without a hello.
   std::size_t silent() const { return silent_.load(); }
   // Streams whose end, with its counts, could not be recorded for lack of memory.
@@ -67,8 +69,13 @@ class StreamAccounts {
   std::atomic<std::size_t> seen_{0};
   std::atomic<std::size_t> silent_{0};
   std::atomic<std::size_t> unaccounted_{0};
-  std::mutex mutex_;  // guards active_processes_
-  std::vector<std::int64_t> active_processes_;
+  struct Active {
+    std::int64_t process_id;
+    pid_t here;
+  };
+
+  std::mutex mutex_;  // guards active_
+  std::vector<Active> active_;
 };
 
 }  // namespace gpuprof::launch
