@@ -46,8 +46,8 @@ class Snapshots {
   // copies end together; it costs a reading of all rows, which are otherwise copied unread.
   void write(const std::vector<std::string>& files, const std::string& why, const Moment& moment,
              bool cut);
-  // `due`: not before. It is no use if the run ends meanwhile. The same again, as that of the latest
-  // snapshot, is no other incident for two seconds.
+  // `due`: not before. It is no use if the run ends meanwhile. The same again, as that of the
+  // latest snapshot, is no other incident for two seconds.
   void add_incident(const std::string& why, Clock::time_point due);
   // The same for what all ranks of a job see at about the same time: one that another launcher's
   // snapshot has got no other.
