@@ -179,15 +179,15 @@ class TriggerGroup(ControlTest):
                     asked, _ = liar.accept()
                     with asked:
                         requests.append(asked.recv(1 << 16))
-                        asked.send(lie_now)
+                        asked.send(lies[0])
 
-        lie_now = lies[0]
         threading.Thread(target=lie, daemon=True).start()
-        for lie_now in lies:
+        for _ in range(2):
             first.tell("range part 300")
             snapshots = [each.snapshot() for each in (first, second)]
             self.assertEqual(snapshots[0][1], snapshots[1][1])
             time.sleep(2.5)
+            lies.reverse()
         self.assertTrue(requests)
         for request in requests:
             self.assertIn(b"snapshot-of-job", request)
