@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -17,20 +18,15 @@
 #include "apps/gpuprof/command/outcome.hpp"
 #include "apps/gpuprof/commands.hpp"
 #include "apps/gpuprof/option/setters.hpp"
+#include "apps/gpuprof/run/late_recording.hpp"
 #include "apps/gpuprof/run/log.hpp"
-#include "apps/gpuprof/run/measured_runs.hpp"
 #include "apps/gpuprof/run/metric_session.hpp"
 #include "apps/gpuprof/run/recording.hpp"
-#include "apps/gpuprof/run/run_output.hpp"
 #include "libprof/attach/process.hpp"
 #include "libprof/base/error.hpp"
 #include "libprof/base/installation.hpp"
 #include "libprof/base/json_text.hpp"
-#include "libprof/base/path.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/record/launch/end_requests.hpp"
-#include "libprof/record/launch/target.hpp"
-#include "libprof/record/recorder.hpp"
 #include "libprof/record/run.hpp"
 #include "libprof/record/run_info.hpp"
 #include "libprof/record/trace_selection.hpp"
@@ -44,7 +40,7 @@ struct ListenJob {
 };
 
 // Records a process in as many passes as its metrics need.
-class Listening {
+class Listening : LateRecording {
  public:
   Listening(const Options& options, pid_t process);
 
@@ -52,71 +48,41 @@ class Listening {
   int record();
 
  private:
-  launch::Listener::Options listener_options(std::size_t pass);
+  launch::Listener::Options options_of(std::size_t pass);
   // Records one more pass. Returns false if no more will follow.
   bool record_pass(std::size_t pass);
   // Tells the process where to connect. Returns false if the process is ending or could not
   // connect.
   bool hand_over(const record::Run& run, std::size_t pass) const;
-  int finish();
 
-  const Options& options_;
   const pid_t process_;
-  const record::TraceSelection selection_;
-  const std::string collector_;
-  launch::Target target_;  // blocks signals; nothing is started
-  launch::EndRequests ends_;
-  Log log_;
-  const record::Say say_;
-  const std::unique_ptr<MetricSession> metrics_;  // null: none requested
+  const std::string collector_ = collector_library();
   const std::size_t passes_;
-  record::Recorder recorder_;
-  MetricNotices notices_;
-  record::Run::Common common_;
   std::optional<record::Run> first_;
-  bool whole_ = false;
 };
 
 Listening::Listening(const Options& options, pid_t process)
-    : options_(options),
+    : LateRecording(options, process,
+                    [&](Log&) { return std::make_unique<MetricSession>(options); }),
       process_(process),
-      selection_(record::select_trace(options.trace)),
-      collector_(collector_library()),
-      ends_(options.quiet),
-      log_(options, false, process),
-      say_([this](const std::string& text) { log_.say(text); }),
-      metrics_(options.metrics.requests.empty() ? nullptr
-                                                : std::make_unique<MetricSession>(options)),
-      passes_(metrics_ ? metrics_->runs() : 1),
-      recorder_(recorder_options(options, options.output, log_, ends_, say_, {})),
-      notices_(say_),
-      common_{.target = target_,
-              .ends = ends_,
-              .recorder = recorder_,
-              .say = say_,
-              .conversion = metrics_ ? conversion_for(*metrics_) : record::Conversion{},
-              .folder = folder_of(options.output),
-              .command = {},
-              .collector = collector_,
-              .runtimes = {}} {
-  ends_.listen(2);  // the first signal ends the recording
-}
+      passes_(metrics_ ? metrics_->runs() : 1) {}
 
 int Listening::record() {
   for (std::size_t pass = 0; pass < passes_ && record_pass(pass); ++pass) continue;
-  return first_ ? finish() : static_cast<int>(ExitCode::nothing_recorded);
+  if (!first_) return static_cast<int>(ExitCode::nothing_recorded);
+  finish(*first_);
+  // The process shows as warnings what comes before the outcome.
+  if (!options_.quiet) print_outcome(recorder_, log_, {.cost = false});
+  return exit_code();
 }
 
 // Passes after the first only measure.
-launch::Listener::Options Listening::listener_options(std::size_t pass) {
+launch::Listener::Options Listening::options_of(std::size_t pass) {
   const bool first = pass == 0;
-  launch::Listener::Options listening{
-      .config = collector_config(
-          options_, first ? selection_ : record::TraceSelection{},
-          metrics_ ? metrics_->cupti() : joined(collector_cupti_candidates(options_.cupti), "\n")),
-      .salvage_program = first ? (library_folder() / "gpuprof-salvage").string() : "",
-      .message = [this](std::int64_t id, const std::string& text) { log_.say_of(id, text); }};
-  if (metrics_) listen_for_metrics(listening, *metrics_, notices_);
+  launch::Listener::Options listening = listener_options(
+      first ? selection_ : record::TraceSelection{},
+      metrics_ ? metrics_->cupti() : joined(collector_cupti_candidates(options_.cupti), "\n"));
+  if (!first) listening.salvage_program.clear();
   listen_for_launches(listening, options_);
   return listening;
 }
@@ -138,15 +104,8 @@ bool Listening::record_pass(std::size_t pass) {
   const bool first = pass == 0;
   if (metrics_) metrics_->begin_run(pass);
   std::optional<record::Run> later;
-  record::Run& run = (first ? first_ : later).emplace(common_, listener_options(pass));
-  if (first) {
-    run.push(record::begin_of_run(run_info(options_, selection_, options_.application)));
-  }
-  if (first && metrics_) {
-    run.push(metrics_->description());
-    metrics_->set_tell_collector(
-        [this](std::uint32_t stream, const wire::Fields& fields) { first_->tell(stream, fields); });
-  }
+  record::Run& run = (first ? first_ : later).emplace(common_, options_of(pass));
+  if (first) begin(run, options_.application);
   if (!hand_over(run, pass)) {
     if (first) first_.reset();
     return false;
@@ -161,21 +120,6 @@ bool Listening::record_pass(std::size_t pass) {
   const bool whole = run.end();
   if (first) whole_ = whole;
   return ends_.asked() == 0 && getppid() == process_;
-}
-
-int Listening::finish() {
-  first_->count_losses();
-  if (metrics_ && metrics_->mismatched() > 0) {
-    recorder_.count("metrics_mismatched", metrics_->mismatched());
-  }
-  recorder_.finish();
-  if (!options_.quiet) {
-    const std::string missing = metrics_ ? unmeasured(*metrics_, recorder_) : "";
-    if (!missing.empty()) log_.say("metrics: " + missing);
-    // The process shows as warnings what comes before the outcome.
-    print_outcome(recorder_, log_, {.cost = false});
-  }
-  return whole_ && !recorder_.failed() ? 0 : static_cast<int>(ExitCode::output_failed);
 }
 
 int listen(ListenJob& job) {

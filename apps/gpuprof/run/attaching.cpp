@@ -15,6 +15,7 @@
 
 #include "apps/gpuprof/command/outcome.hpp"
 #include "apps/gpuprof/run/host_samples.hpp"
+#include "apps/gpuprof/run/late_recording.hpp"
 #include "apps/gpuprof/run/log.hpp"
 #include "apps/gpuprof/run/measured_runs.hpp"
 #include "apps/gpuprof/run/metric_session.hpp"
@@ -29,13 +30,9 @@
 #include "libprof/base/printable.hpp"
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/base/text.hpp"
-#include "libprof/record/launch/end_requests.hpp"
-#include "libprof/record/launch/target.hpp"
 #include "libprof/record/launch/trusted_library.hpp"
-#include "libprof/record/recorder.hpp"
 #include "libprof/record/run.hpp"
 #include "libprof/record/run_info.hpp"
-#include "libprof/record/trace_selection.hpp"
 
 namespace gpuprof::app {
 namespace {
@@ -108,10 +105,8 @@ std::string common_cupti(const Processes& processes) {
   return library.path;
 }
 
-// Null: none, as already reported.
 std::unique_ptr<MetricSession> metrics_of(const Options& options, const Processes& processes,
                                           Log& log) {
-  if (options.metrics.requests.empty()) return nullptr;
   Options its = options;
   if (its.cupti.empty()) its.cupti = common_cupti(processes);
   its.application = attach::command_of(processes.front()->id());  // the counters are tried
@@ -147,7 +142,7 @@ class Connected {
 };
 
 // For the main thread only, which alone may trace.
-class Attaching {
+class Attaching : LateRecording {
  public:
   Attaching(Options& options, Processes processes, std::optional<attach::Tree> tree,
             std::optional<milliseconds> time);
@@ -156,7 +151,7 @@ class Attaching {
   int record();
 
  private:
-  launch::Listener::Options listener_options();
+  launch::Listener::Options options_of_listener();
   // A process, and its collector once that has connected.
   struct Begun {
     const attach::Process* process;
@@ -164,10 +159,10 @@ class Attaching {
     std::optional<std::size_t> collector;  // in connected_
   };
   // false: nothing is recorded, as already reported.
-  bool begin();
+  bool attach_to_all();
   // Attaches to these, one after the other, and waits for their collectors. false: none records.
-  bool begin(const Processes& processes);
-  std::optional<Begun> begin(const attach::Process& process);
+  bool attach_to(const Processes& processes);
+  std::optional<Begun> attach_to(const attach::Process& process);
   // Of a tree's processes: takes those out that have to wait for a context. Returns whether any do.
   bool put_off(Processes& processes);
   // Attaches to what has come to the tree, or has a context now.
@@ -185,12 +180,11 @@ class Attaching {
   void tell(const Begun& begun, bool answered);
   void wait_for_the_end();
   void leave();
-  int finish();
+  void print_end();
   // Waits while `goes_on`, but no longer than `patience`. false: it still goes on then.
   template <class GoesOn>
   static bool wait(std::chrono::milliseconds patience, GoesOn&& goes_on);
 
-  const Options& options_;
   const std::optional<milliseconds> time_;
   Processes processes_;  // those at the beginning
   const pid_t first_;    // of them
@@ -199,58 +193,27 @@ class Attaching {
   std::set<pid_t> met_;      // processes of the tree that were attached to, or cannot be
   std::set<pid_t> waiting_;  // those whose context was seen once
   steady_clock::time_point next_look_;
-  const record::TraceSelection selection_;
   const std::unique_ptr<attach::FolderInside> inside_;
   const std::string collector_;
-  launch::Target target_;  // blocks signals; nothing is started
-  launch::EndRequests ends_;
-  Log log_;
-  const record::Say say_;
-  std::optional<TemporaryFolder> temporary_;  // nullopt: there is an output
-  const std::string output_;
-  const std::unique_ptr<MetricSession> metrics_;  // null: none
-  const std::unique_ptr<PmSampling> sampling_;    // null: none
-  record::Recorder recorder_;
-  MetricNotices notices_;
-  record::Run::Common common_;
+  const std::unique_ptr<PmSampling> sampling_;  // null: none
   Connected connected_;
   std::optional<record::Run> run_;
   HostSamples host_samples_;
-  bool whole_ = false;
 };
 
 Attaching::Attaching(Options& options, Processes processes, std::optional<attach::Tree> tree,
                      std::optional<milliseconds> time)
-    : options_(options),
+    : LateRecording(options, processes.front()->id(),
+                    [&](Log& log) { return metrics_of(options, processes, log); }),
       time_(time),
       processes_(std::move(processes)),
       first_(processes_.front()->id()),
       alone_(processes_.size() == 1 && !tree),
       tree_(std::move(tree)),
-      selection_(record::select_trace(options_.trace)),
-      inside_(folder_inside(processes_, collector_library())),
-      collector_(inside_ ? inside_->add(collector_library()) : collector_library()),
-      ends_(options_.quiet),
-      log_(options_, false, first_),
-      say_([this](const std::string& text) { log_.say(text); }),
-      temporary_(options_.output.empty() ? std::optional<TemporaryFolder>(std::in_place)
-                                         : std::nullopt),
-      output_(temporary_ ? *temporary_ / "run.sqlite" : options_.output),
-      metrics_(metrics_of(options_, processes_, log_)),
-      sampling_(prepare_pm_sampling(options_, say_)),
-      recorder_(recorder_options(options_, output_, log_, ends_, say_, {})),
-      notices_(say_),
-      common_{.target = target_,
-              .ends = ends_,
-              .recorder = recorder_,
-              .say = say_,
-              .conversion = metrics_ ? conversion_for(*metrics_) : record::Conversion{},
-              .folder = folder_of(output_),
-              .command = {},
-              .collector = collector_,
-              .runtimes = {},
-              .control = control_options(options_, selection_, say_)} {
-  ends_.listen(2);  // the first signal ends the recording
+      inside_(folder_inside(processes_, common_.collector)),
+      collector_(inside_ ? inside_->add(common_.collector) : common_.collector),
+      sampling_(prepare_pm_sampling(options_, say_)) {
+  common_.control = control_options(options_, selection_, say_);
 }
 
 // Its own copy may be in use by the program; ours is for a process without one.
@@ -267,16 +230,13 @@ std::string Attaching::cupti_candidates() const {
   return joined(candidates, "\n");
 }
 
-launch::Listener::Options Attaching::listener_options() {
-  launch::Listener::Options listening{
-      .config = collector_config(options_, selection_, cupti_candidates()),
-      .salvage_program = (library_folder() / "gpuprof-salvage").string(),
-      .message = [this](std::int64_t id, const std::string& text) { log_.say_of(id, text); },
-      .connected = [this](std::uint32_t stream, std::int64_t process,
-                          pid_t) { connected_.add(stream, process); },
-      .attached = [this](std::uint32_t stream) { connected_.set_records(stream); },
-      .folder = inside_ ? inside_->path() : ""};
-  if (metrics_) listen_for_metrics(listening, *metrics_, notices_);
+launch::Listener::Options Attaching::options_of_listener() {
+  launch::Listener::Options listening = listener_options(selection_, cupti_candidates());
+  listening.connected = [this](std::uint32_t stream, std::int64_t process, pid_t) {
+    connected_.add(stream, process);
+  };
+  listening.attached = [this](std::uint32_t stream) { connected_.set_records(stream); };
+  if (inside_) listening.folder = inside_->path();
   if (sampling_) sampling_->listen(listening);
   return listening;
 }
@@ -308,7 +268,7 @@ void Attaching::check(const attach::Process& process) const {
 }
 
 // nullopt: it cannot be done, as already reported.
-std::optional<Attaching::Begun> Attaching::begin(const attach::Process& process) {
+std::optional<Attaching::Begun> Attaching::attach_to(const attach::Process& process) {
   try {
     check(process);
     const std::size_t before = connected_.all().size();
@@ -371,17 +331,17 @@ void Attaching::look_for_others() {
       met_.insert(number);
       Processes one;
       one.push_back(std::move(process));
-      begin(one);
+      attach_to(one);
     } catch (const Error&) {
       continue;  // it has ended, or keeps to itself
     }
   }
 }
 
-bool Attaching::begin() {
+bool Attaching::attach_to_all() {
   const bool others = tree_ && put_off(processes_);
   for (const auto& process : processes_) met_.insert(process->id());
-  const bool some = begin(processes_);
+  const bool some = attach_to(processes_);
   if (some && !options_.quiet) {
     log_.say(
         "CUDA was at work before: what was allocated, loaded, named or captured in graphs until "
@@ -390,11 +350,11 @@ bool Attaching::begin() {
   return some || others;
 }
 
-bool Attaching::begin(const Processes& processes) {
+bool Attaching::attach_to(const Processes& processes) {
   std::vector<Begun> all;
   for (const auto& process : processes) {
     if (given_up()) break;
-    if (auto begun = begin(*process)) all.push_back(*begun);
+    if (auto begun = attach_to(*process)) all.push_back(*begun);
   }
   const auto waits = [&] {
     return !given_up() &&
@@ -445,17 +405,12 @@ void Attaching::leave() {
 
 int Attaching::record() {
   if (metrics_) metrics_->begin_run(0);
-  launch::Listener::Options listening = listener_options();
+  launch::Listener::Options listening = options_of_listener();
   host_samples_.begin(options_, listening, run_, log_);
   run_.emplace(common_, std::move(listening));
-  run_->push(record::begin_of_run(run_info(options_, selection_, {})));
-  if (metrics_) {
-    run_->push(metrics_->description());
-    metrics_->set_tell_collector(
-        [this](std::uint32_t stream, const wire::Fields& fields) { run_->tell(stream, fields); });
-  }
+  begin(*run_, {});
   if (sampling_) sampling_->start(*run_, ends_);
-  if (!begin()) {
+  if (!attach_to_all()) {
     run_->stop_listening();
     host_samples_.stop();
     run_.reset();
@@ -470,27 +425,18 @@ int Attaching::record() {
   host_samples_.stop();
   run_->push(record::end_of_run());
   whole_ = run_->end();
-  return finish();
+  finish(*run_);
+  if (!options_.quiet) print_end();
+  return exit_code();
 }
 
-int Attaching::finish() {
-  run_->count_losses();
-  if (metrics_ && metrics_->mismatched() > 0) {
-    recorder_.count("metrics_mismatched", metrics_->mismatched());
-  }
-  recorder_.finish();
-  if (metrics_ && !options_.quiet) {
-    const std::string missing = unmeasured(*metrics_, recorder_);
-    if (!missing.empty()) log_.say("metrics: " + missing);
-  }
-  if (!options_.quiet && (temporary_ || !options_.reports.chosen.empty())) {
+void Attaching::print_end() {
+  if (temporary_ || !options_.reports.chosen.empty()) {
     for (store::Loader* loader : recorder_.loaders()) {
       log_.report(loader->database(), prefix_of(first_));
     }
   }
-  if (!options_.quiet && !temporary_)
-    print_outcome(recorder_, log_, {.hang_after = options_.hang_after});
-  return whole_ && !recorder_.failed() ? 0 : static_cast<int>(ExitCode::output_failed);
+  if (!temporary_) print_outcome(recorder_, log_, {.hang_after = options_.hang_after});
 }
 
 }  // namespace
