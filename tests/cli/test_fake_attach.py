@@ -182,7 +182,8 @@ class Container(AttachTest):
 
     def setUp(self):
         super().setUp()
-        if subprocess.run([*self.UNSHARE, "true"], capture_output=True, check=False).returncode:
+        mount = [*self.UNSHARE, "mount", "-t", "tmpfs", "none", "/mnt"]
+        if subprocess.run(mount, capture_output=True, check=False).returncode:
             self.skipTest("user namespaces are not allowed")
 
     def inside(self, *mounts):
@@ -193,16 +194,25 @@ class Container(AttachTest):
         self.assertEqual(len(children), 1)
         return target, int(children[0])
 
-    def hide(self, folder):
-        return f"mount -t tmpfs -o mode=1777 none {folder}"
+    def hide(self, folder, options="mode=1777"):
+        """Nothing of it is there, but what the program needs."""
+        hides = [f"mount -t tmpfs -o {options} none {folder}"]
+        if not BUILD.is_relative_to(folder):
+            return hides
+        back = [f"mkdir -p {BUILD}", f"mount --bind /mnt {BUILD}"]
+        return [f"mount --bind {BUILD} /mnt", f"mount -t tmpfs none {folder}", *back,
+                f"mount -o remount,{options} {folder}"]  # fmt: skip
 
     def test_other_files(self):
         """It sees neither gpuprof's folder nor the launcher's for temporary files."""
-        target, number = self.inside(self.hide("/tmp"), self.hide(BUILD / "lib/gpuprof"))
-        temporary = pathlib.Path(f"/proc/{number}/root/tmp")
+        target, number = self.inside(*self.hide("/tmp"), *self.hide(BUILD / "lib/gpuprof"))
+
+        def folders():
+            return list(pathlib.Path(f"/proc/{number}/root/tmp").glob("gpuprof-??????"))
+
         for count in (50, 60):
             attached = self.attach(number)
-            self.assertEqual(len(list(temporary.iterdir())), 1)
+            self.assertEqual(len(folders()), 1)
             self.tell(target, f"launch {count}")
             asked = subprocess.run([GPUPROF, "status", str(number)], env=self.environment({}), capture_output=True,
                                    text=True, timeout=60, check=False)  # fmt: skip
@@ -210,11 +220,11 @@ class Container(AttachTest):
             self.assertIn("nothing lost", self.detach(attached))
             database = self.assert_counted(self.output, count)
             self.assertEqual(database.rows("SELECT DISTINCT process_id FROM kernels"), [(1,)])
-            self.assertEqual(list(temporary.iterdir()), [])
+            self.assertEqual(folders(), [])
             self.output.unlink()
 
     def test_it_ends_first(self):
-        target, number = self.inside(self.hide("/tmp"))
+        target, number = self.inside(*self.hide("/tmp"))
         attached = self.attach(number)
         self.tell(target, "launch 50")
         self.tell(target, "exit")
@@ -222,15 +232,13 @@ class Container(AttachTest):
         self.assert_counted(self.output, 50)
 
     def test_no_place_for_files(self):
-        places = ("/tmp", "/var/tmp", "/dev/shm")
-        mounts = [f"mount -t tmpfs -o noexec none {places[0]}",
-                  *(f"mount -t tmpfs -o ro none {place}" for place in places[1:])]  # fmt: skip
+        mounts = [*self.hide("/tmp", "noexec"), *self.hide("/var/tmp", "ro"), *self.hide("/dev/shm", "ro")]  # fmt: skip
         _, number = self.inside(*mounts)
         self.refused(number, "neither /tmp nor /var/tmp nor /dev/shm")
 
     def test_several_containers(self):
         """The first process says where the files are; one in another container is left alone."""
-        targets = [self.inside(self.hide("/tmp")) for _ in range(2)]
+        targets = [self.inside(*self.hide("/tmp")) for _ in range(2)]
         command = self.attach_command(os.getpid(), "--tree", "--for", "100ms")
         ran = subprocess.run(command, env=self.environment({}), stdin=subprocess.DEVNULL, capture_output=True,
                              text=True, timeout=60, check=False)  # fmt: skip
