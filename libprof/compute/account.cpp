@@ -13,8 +13,8 @@
 namespace gpuprof::compute {
 namespace {
 
-// A quarter of 10 million records: with their schedule, findings are to take less than 500 MB.
-constexpr std::size_t kept_bytes = std::size_t{20} << 20;
+// A tenth of 10 million records: with their schedule, findings are to take less than 500 MB.
+constexpr std::size_t kept_bytes = std::size_t{8} << 20;
 
 std::string_view name_of(DeviceTime::Activity activity) {
   switch (activity) {
@@ -239,7 +239,8 @@ class Idle {
 }  // namespace
 
 std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const TimeBounds> given,
-                                    const std::function<void()>& check) {
+                                    const std::function<void()>& check,
+                                    const std::function<void()>& has_read) {
   const std::vector<TimeBounds> windows = checked(given);
   IdleTimes idle(windows, kept_bytes);
   idle.read_waits(snapshot, check);
@@ -267,6 +268,7 @@ std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const T
   AccountWindow extent;
   for (auto& [number, device] : devices) device.finish(extent);
   read_host_calls(snapshot, idle, rows, extent, check);
+  if (has_read) has_read();
   idle.finish(check);
   std::vector<Accounts> all(windows.size());
   for (std::size_t i = 0; i < windows.size(); ++i) {
@@ -282,8 +284,8 @@ std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const T
 }
 
 Accounts read_accounts(store::Snapshot& snapshot, const TimeBounds& window,
-                       const std::function<void()>& check) {
-  return std::move(read_accounts(snapshot, {&window, 1}, check).front());
+                       const std::function<void()>& check, const std::function<void()>& has_read) {
+  return std::move(read_accounts(snapshot, {&window, 1}, check, has_read).front());
 }
 
 void AccountWindow::add(std::int64_t begin, std::int64_t end) {

@@ -60,10 +60,12 @@ struct Accounts {
 
 // Accounts of these windows, which are in order and do not overlap, or else Error. Reads all GPU
 // work and API calls once. Memory: the gaps of all windows. `check` is called now and then and may
-// throw.
+// throw; `has_read`, unless it is empty, once no more is read.
 std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const TimeBounds> windows,
-                                    const std::function<void()>& check);
+                                    const std::function<void()>& check,
+                                    const std::function<void()>& has_read = {});
 Accounts read_accounts(store::Snapshot& snapshot, const TimeBounds& window,
-                       const std::function<void()>& check);
+                       const std::function<void()>& check,
+                       const std::function<void()>& has_read = {});
 
 }  // namespace gpuprof::compute

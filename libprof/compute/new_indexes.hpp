@@ -19,7 +19,7 @@ namespace gpuprof::compute {
 
 // Builds those indexes that the file lacks, for tables that have rows. An index over a column with
 // anything but integers is left to store::create_indexes(). Used by one thread. Memory: 16 MiB; if
-// rows are far from index order, the same again plus a temporary file.
+// rows are far from index order, 4 MiB more and a temporary file.
 class NewIndexes {
  public:
   // Tables with this column are read anyway: their indexes are built along the way.

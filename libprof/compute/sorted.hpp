@@ -79,7 +79,7 @@ class NearlySorted {
   bool in_order_ = true;
 };
 
-inline constexpr std::size_t default_sort_memory = std::size_t{16} << 20;
+inline constexpr std::size_t default_sort_memory = std::size_t{4} << 20;
 
 // What does not fit into memory waits in an unnamed file, which disappears with the object. The
 // sort is stable. Used by one thread.

@@ -272,10 +272,9 @@ Findings read_findings(store::Database& database, const reading::Moment& from,
   store::Snapshot snapshot(database, {.twice = true});
   Simulated simulated(snapshot, window);
   const compute::Accounts accounts =
-      compute::read_accounts(snapshot, {window.from, window.to}, check);
+      compute::read_accounts(snapshot, {window.from, window.to}, check, [&] { simulated.go_on(); });
   if (accounts.devices.empty()) return {};
   snapshot.database().release_memory();
-  simulated.go_on();
   Findings findings = Reading(snapshot, accounts, zero, judged).read(check);
   findings.of_steps = judged.of_steps();
   findings.warm_up = judged.warm_up;

@@ -25,7 +25,7 @@ class Simulated {
   Simulated(const Simulated&) = delete;
   Simulated& operator=(const Simulated&) = delete;
 
-  // The memory of whatever came before is free: until then only the work is read.
+  // Until then only the work is read, so that there is memory for what else reads.
   void go_on();
   // What findings have of the simulation, and Findings::together for devices with several findings
   // of which any is simulated. `check` is called now and then and may throw. `starts`: of the
