@@ -56,7 +56,6 @@ class Listening : LateRecording {
   bool hand_over(const record::Run& run, std::size_t pass) const;
 
   const pid_t process_;
-  const std::string collector_ = collector_library();
   const std::size_t passes_;
   std::optional<record::Run> first_;
 };
@@ -89,7 +88,7 @@ launch::Listener::Options Listening::options_of(std::size_t pass) {
 
 bool Listening::hand_over(const record::Run& run, std::size_t pass) const {
   nlohmann::json places{{"socket", run.socket_path()},
-                        {"collector", collector_},
+                        {"collector", common_.collector},
                         {"pass", pass},
                         {"passes", passes_}};
   if (metrics_) places["one_pass"] = metrics_->most_of_one_run();

@@ -60,7 +60,7 @@ std::string loaded_cupti(const attach::Process& process) {
   return library ? library->path : "";
 }
 
-// Null: the processes see what we see, or cannot be attached to, for which begin() says why.
+// Null: the processes see what we see, or cannot be attached to, for which attach_to() says why.
 std::unique_ptr<attach::FolderInside> folder_inside(const Processes& processes,
                                                     const std::string& collector) {
   const attach::Process& first = *processes.front();
@@ -74,7 +74,7 @@ std::unique_ptr<attach::FolderInside> folder_inside(const Processes& processes,
   return std::make_unique<attach::FolderInside>(first);
 }
 
-// Also where that cannot be seen: begin() says why.
+// Also where that cannot be seen: attach_to() says why.
 bool has_context(const attach::Process& process) {
   try {
     return process.has_context();
