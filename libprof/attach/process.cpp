@@ -17,6 +17,8 @@
 
 #include "libprof/base/error.hpp"
 #include "libprof/base/printable.hpp"
+#include "libprof/base/process_stat.hpp"
+#include "libprof/base/regular_file.hpp"
 #include "libprof/base/text.hpp"
 
 namespace gpuprof::attach {
@@ -24,53 +26,26 @@ namespace {
 
 constexpr std::string_view driver = "libcuda.so";
 constexpr std::size_t most_maps_bytes = 64 << 20;
-constexpr std::size_t most_status_bytes = 64 << 10;
 constexpr std::size_t most_threads = 100'000;
 constexpr std::size_t most_command_bytes = 16 << 20;
-
-// At most `most` bytes of a file; nullopt: it cannot be read.
-std::optional<std::string> text_of(const std::string& path, std::size_t most) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return std::nullopt;
-  std::string text;
-  char piece[16 << 10];
-  ssize_t got = 0;
-  while (text.size() < most && (got = read(file, piece, sizeof piece)) > 0) {
-    text.append(piece, static_cast<std::size_t>(got));
-  }
-  close(file);
-  if (got < 0) return std::nullopt;
-  text.resize(std::min(text.size(), most));
-  return text;
-}
 
 // The first library whose name begins so; null: there is none.
 const Mapping* find_library(const std::vector<Mapping>& maps, std::string_view begin) {
   return find_file(maps, [begin](std::string_view name) { return name.starts_with(begin); });
 }
 
-// The value of a line "NAME:" of a status file; empty: there is none.
-std::string line_of(const std::string& file, std::string_view name) {
-  const auto text = text_of(file, most_status_bytes);
-  for (const std::string& line : split(text.value_or(""), '\n')) {
-    if (line.starts_with(name) && line.size() > name.size() && line[name.size()] == ':') {
-      return std::string(trimmed(std::string_view(line).substr(name.size() + 1)));
-    }
-  }
-  return {};
-}
-
-// `folder`: /proc's of a process or thread. The last of its numbers is that in its own namespace.
-std::optional<pid_t> innermost_number(const std::string& folder) {
-  const std::string numbers = line_of(folder + "/status", "NSpid");
-  return parse<pid_t>(std::string_view(numbers).substr(numbers.find_last_of("\t ") + 1));
+// `folder`: /proc's of a process or thread.
+std::optional<pid_t> own_number_of(const std::string& folder) {
+  const auto numbers = process_numbers(folder);
+  return numbers.empty() ? std::nullopt : std::optional(numbers.back());
 }
 
 }  // namespace
 
 std::vector<std::string> command_of(pid_t process) {
   std::string text =
-      text_of("/proc/" + std::to_string(process) + "/cmdline", most_command_bytes).value_or("");
+      read_beginning("/proc/" + std::to_string(process) + "/cmdline", most_command_bytes)
+          .value_or("");
   if (text.empty()) return {};
   if (text.back() == '\0') text.pop_back();  // each word is terminated by one
   return split(text, '\0');
@@ -92,7 +67,7 @@ void Process::refuse_look() const {
 Process::Process(pid_t id)
     : id_(id),
       handle_(static_cast<int>(syscall(SYS_pidfd_open, id, 0))),
-      own_id_(innermost_number("/proc/" + std::to_string(id)).value_or(id)) {
+      own_id_(own_number_of(file("")).value_or(id)) {
   if (handle_ >= 0 && alive()) return;
   throw Error("there is no process " + std::to_string(id), "ps -e",
               ExitCode::application_not_found);
@@ -109,12 +84,12 @@ std::string Process::file(const std::string& name) const {
   return "/proc/" + std::to_string(id_) + "/" + name;
 }
 
-std::string Process::status(std::string_view name) const { return line_of(file("status"), name); }
+std::string Process::status(std::string_view name) const { return process_status(file(""), name); }
 
 std::optional<pid_t> Process::thread_of(pid_t own_number) const {
   if (own_id_ == id_) return own_number;
   for (const std::string& number : threads()) {
-    if (innermost_number(file("task/" + number)) == own_number) return parse<pid_t>(number);
+    if (own_number_of(file("task/" + number)) == own_number) return parse<pid_t>(number);
   }
   return std::nullopt;
 }
@@ -156,7 +131,7 @@ void Process::check_user() const {
 }
 
 void Process::check_program() const {
-  const auto header = text_of(file("exe"), sizeof(Elf64_Ehdr));
+  const auto header = read_beginning(file("exe"), sizeof(Elf64_Ehdr));
   if (!header) refuse_look();
   Elf64_Ehdr program{};
   std::memcpy(&program, header->data(), std::min(header->size(), sizeof program));
@@ -196,7 +171,7 @@ int Process::open_folder(const std::string& path) const {
 }
 
 std::vector<Mapping> Process::maps() const {
-  const auto text = text_of(file("maps"), most_maps_bytes);
+  const auto text = read_beginning(file("maps"), most_maps_bytes);
   if (!text) refuse_look();
   return parse_maps(*text);
 }
@@ -218,7 +193,7 @@ std::vector<pid_t> Process::cuda_threads() const {
   std::vector<pid_t> found;
   for (const std::string& number : threads()) {
     const auto thread = parse<pid_t>(number);
-    const auto name = text_of(file("task/" + number + "/comm"), 64);
+    const auto name = read_beginning(file("task/" + number + "/comm"), 64);
     if (thread && name && name->starts_with("cuda")) found.push_back(*thread);
   }
   return found;
@@ -233,7 +208,7 @@ ReadMemory Process::memory() const {
 }
 
 std::string ptrace_hint() {
-  const auto scope = text_of("/proc/sys/kernel/yama/ptrace_scope", 16);
+  const auto scope = read_beginning("/proc/sys/kernel/yama/ptrace_scope", 16);
   const std::string number(trimmed(scope.value_or("")));
   if (number == "1") {
     return "Yama lets a process be traced by its ancestors alone (ptrace_scope 1): "

@@ -1,26 +1,18 @@
 #include "libprof/base/elf_file.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "libprof/base/regular_file.hpp"
+
 namespace gpuprof {
 namespace {
 
 constexpr std::size_t longest_name = 4096;
 constexpr std::size_t block_symbols = 2048;
-
-// Negative: it cannot be opened, or is no regular file.
-Descriptor open_regular(const std::string& path) {
-  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
-  const bool regular = *file >= 0 && fstat(*file, &status) == 0 && S_ISREG(status.st_mode);
-  return regular ? std::move(file) : Descriptor(-1);
-}
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "libprof/base/path.hpp"
+#include "libprof/base/regular_file.hpp"
 #include "libprof/base/text.hpp"
 
 extern char** environ;
@@ -34,19 +35,7 @@ std::optional<std::string> System::text(const std::string& path, std::size_t mos
   struct stat status {};
   // Before it is opened too: opening a device may do something.
   if (stat(name.c_str(), &status) != 0 || !is_regular(status)) return std::nullopt;
-  const int file = open(name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (file < 0) return std::nullopt;
-  std::string text;
-  bool readable = fstat(file, &status) == 0 && is_regular(status);
-  while (readable && text.size() < most) {
-    char piece[1 << 16];
-    const ssize_t got = read(file, piece, std::min(sizeof piece, most - text.size()));
-    readable = got >= 0;
-    if (got <= 0) break;
-    text.append(piece, static_cast<std::size_t>(got));
-  }
-  close(file);
-  return readable ? std::optional(text) : std::nullopt;
+  return read_beginning(name, most);
 }
 
 std::string System::line(const std::string& path) const {

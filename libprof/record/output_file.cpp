@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "libprof/base/path.hpp"
+#include "libprof/base/regular_file.hpp"
 #include "libprof/read/profile_file.hpp"
 #include "libprof/wire/format.hpp"
 
@@ -55,14 +56,7 @@ Error failure(const std::string& path, int error) {
   return refusal(path + ": " + std::strerror(error), "");
 }
 
-std::string beginning(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return {};
-  std::array<char, 128> bytes{};
-  const ssize_t got = read(file, bytes.data(), bytes.size());
-  close(file);
-  return {bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
-}
+std::string beginning(const std::string& path) { return read_beginning(path, 128).value_or(""); }
 
 constexpr char only_profiles[] = "-f replaces profiles, captures and empty files";
 

@@ -1,6 +1,5 @@
 #include "libprof/report/source_text.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,7 +7,7 @@
 #include <array>
 #include <system_error>
 
-#include "libprof/base/descriptor.hpp"
+#include "libprof/base/regular_file.hpp"
 #include "libprof/base/text.hpp"
 
 namespace gpuprof::report {
@@ -80,21 +79,14 @@ std::optional<fs::path> SourceText::find(const std::string& file) const {
 SourceText::Text SourceText::read(const std::string& file) {
   const auto path = find(file);
   if (!path) return {};
-  // In case it has become something else: a pipe does not block, a terminal does not become ours.
-  const Descriptor opened{open(path->c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  const Descriptor opened = open_regular(*path);  // in case it has become something else
   struct stat status {};
-  if (*opened < 0 || fstat(*opened, &status) != 0 || !S_ISREG(status.st_mode) ||
-      status.st_size < 0 || static_cast<std::size_t>(status.st_size) > largest_file) {
+  if (*opened < 0 || fstat(*opened, &status) != 0 || status.st_size < 0 ||
+      static_cast<std::size_t>(status.st_size) > largest_file) {
     return {};
   }
   Text text;
-  std::array<char, 65'536> part{};
-  const std::size_t most = std::min(largest_file, left_);
-  while (text.bytes.size() < most) {
-    const auto got = ::read(*opened, part.data(), std::min(part.size(), most - text.bytes.size()));
-    if (got <= 0) break;
-    text.bytes.append(part.data(), static_cast<std::size_t>(got));
-  }
+  text.bytes = read_up_to(*opened, std::min(largest_file, left_)).value_or("");
   left_ -= text.bytes.size();
   for (std::size_t at = 0; at < text.bytes.size(); ++at) {
     if (at == 0 || text.bytes[at - 1] == '\n') text.begins.push_back(at);

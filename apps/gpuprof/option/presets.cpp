@@ -16,6 +16,7 @@
 #include "libprof/base/error.hpp"
 #include "libprof/base/nearest.hpp"
 #include "libprof/base/printable.hpp"
+#include "libprof/base/regular_file.hpp"
 #include "libprof/base/text.hpp"
 
 namespace gpuprof::app {
@@ -180,27 +181,25 @@ std::string why_not_read(const struct stat& status) {
 }
 
 Content content(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (file < 0) {
+  // Not open_regular(): for what is not regular, the reason is given here.
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (*file < 0) {
     return {.text = {},
             .why_not = std::strerror(errno),
             .missing = errno == ENOENT || errno == ENOTDIR};
   }
   struct stat status {};
   Content content;
-  if (fstat(file, &status) != 0) {
+  if (fstat(*file, &status) != 0) {
     content.why_not = std::strerror(errno);
   } else if (content.why_not = why_not_read(status); content.why_not.empty()) {
-    std::string text(static_cast<std::size_t>(status.st_size), '\0');
-    const ssize_t size = read(file, text.data(), text.size());
-    if (size < 0) {
-      content.why_not = std::strerror(errno);
+    auto text = read_up_to(*file, static_cast<std::size_t>(status.st_size));
+    if (text) {
+      content.text = *std::move(text);
     } else {
-      text.resize(static_cast<std::size_t>(size));
-      content.text = std::move(text);
+      content.why_not = std::strerror(errno);
     }
   }
-  close(file);
   return content;
 }
 

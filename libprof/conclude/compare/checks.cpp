@@ -152,7 +152,7 @@ void check_limits(const Comparison& sides, std::vector<Check>& checks) {
 // `whole`: what the threshold is a share of; `of_it` names it.
 Check threshold_check(const Comparison& sides, const std::string& name, const Change& time,
                       double whole, const std::string& of_it, double threshold) {
-  Check check{.name = name};
+  Check check{.name = name, .text = {}};
   if (sides.verdict == Verdict::inconclusive || time.verdict == Verdict::unknown) {
     check.outcome = Check::Outcome::unknown;
   } else if (time.verdict == Verdict::slower) {

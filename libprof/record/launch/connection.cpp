@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <sstream>
 #include <string_view>
 #include <utility>
+
+#include "libprof/base/process_stat.hpp"
 
 namespace gpuprof::launch {
 namespace {
@@ -19,16 +19,8 @@ constexpr std::uint32_t most_slots = 1 << 16;  // the most an arena can be asked
 // id in a PID namespace. Nothing is known about a process in a namespace outside ours (0).
 bool is_id_of(pid_t process, std::int64_t said) {
   if (process <= 0 || said == process) return true;
-  std::ifstream status("/proc/" + std::to_string(process) + "/status");
-  constexpr std::string_view name = "NSpid:";
-  for (std::string line; std::getline(status, line);) {
-    if (!line.starts_with(name)) continue;
-    std::istringstream ids(line.substr(name.size()));
-    for (std::int64_t id; ids >> id;) {
-      if (id == said) return true;
-    }
-  }
-  return false;
+  const auto numbers = process_numbers("/proc/" + std::to_string(process));
+  return std::ranges::find(numbers, said) != numbers.end();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "libprof/base/driver_library.hpp"
+#include "libprof/base/regular_file.hpp"
 
 namespace gpuprof::launch {
 namespace {
@@ -94,18 +95,11 @@ std::string cache_folder() {
 
 // nullopt unless it is a small file of this user alone.
 std::optional<std::string> private_text(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-  if (file < 0) return std::nullopt;
-  std::optional<std::string> text;
+  const Descriptor file = open_regular(path, O_NOFOLLOW);
   struct stat status {};
-  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-      (status.st_mode & 077) == 0 && status.st_size <= largest) {
-    text.emplace(static_cast<std::size_t>(status.st_size), '\0');
-    const ssize_t size = ::read(file, text->data(), text->size());
-    text->resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  }
-  close(file);
-  return text;
+  const bool ours = *file >= 0 && fstat(*file, &status) == 0 && status.st_uid == geteuid() &&
+                    (status.st_mode & 077) == 0 && status.st_size <= largest;
+  return ours ? read_up_to(*file, largest) : std::nullopt;
 }
 
 bool write_all(int file, std::string_view text) {
