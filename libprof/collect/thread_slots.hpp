@@ -34,13 +34,14 @@ class ThreadSlots {
     bool left_out = false;
     bool has_slot = false;
     std::uint64_t trace = 0;
-    std::uint32_t id = 0;         // of the thread, as in CUPTI's records
-    bool is_first = false;        // of the process
-    std::uint32_t stack_of = 0;   // correlation id: LaunchStacks' last
-    std::uint64_t stack_end = 0;  // NativeFrames'
-    Launched launched;            // last
-    Launched nccl;                // the kernel of the operations that NCCL reports
-    std::byte* bytes = nullptr;   // of the slot
+    std::uint32_t id = 0;           // of the thread, as in CUPTI's records
+    bool is_first = false;          // of the process
+    std::uint32_t stack_of = 0;     // correlation id: LaunchStacks' last
+    std::uint64_t stack_end = 0;    // NativeFrames'
+    std::uint64_t frames_from = 0;  // PythonStack's
+    Launched launched;              // last
+    Launched nccl;                  // the kernel of the operations that NCCL reports
+    std::byte* bytes = nullptr;     // of the slot
     SlotHeader* header = nullptr;
     std::uint32_t used = 0;  // bytes of the slot
     std::uint32_t turn = 0;  // counts the thread's slots

@@ -149,6 +149,33 @@ class LaunchStacks(FakeTest):
         self.assertGreaterEqual(self.compare(), 11_200)
         self.assertLess(self.database().one("SELECT count(DISTINCT stack) FROM CALL_STACK"), 5000)
 
+    def test_deep_stacks_of_threads(self):
+        """Frames in several pieces of memory, and on the thread's own stack, where C calls Python."""
+        self.record("""\
+            class Module:  # of which each call goes through C
+                def __call__(self, depth, odd):
+                    if depth: return (self if odd else plain)(depth - 1, odd)
+                    cuda.fake_launch(b"a", here())
+
+            def plain(depth, odd):
+                if depth: return (self_calls if depth % 3 else plain)(depth - 1, odd)
+                cuda.fake_launch(b"b", here())
+
+            self_calls = Module()
+
+            def work():
+                for depth in [*range(90), 300, 3, 200, 90, 3, 3]:
+                    for odd in 0, 1: self_calls(depth, odd); plain(depth, odd)
+
+            sys.setrecursionlimit(3000)
+            threading.stack_size(64 << 20)
+            threads = [threading.Thread(target=work) for _ in range(2)]
+            for thread in threads: thread.start(); work()
+            for thread in threads: thread.join()
+            save()
+            """)  # fmt: skip
+        self.assertEqual(self.compare(), 4 * 96 * 4)
+
     def test_every_kind_of_call_and_what_has_none(self):
         self.record(
             """\

@@ -88,7 +88,8 @@ std::string CallStacks::begin() {
 template <class Take>
 void CallStacks::each_python_frame(std::uint64_t stack_begin, std::uint64_t stack_end,
                                    Take&& take) {
-  PythonStack functions(python_, stack_begin, stack_end);
+  std::uint64_t from = 0;
+  PythonStack functions(python_, {stack_begin, stack_end}, PythonStack::Reading::by_kernel, from);
   PythonFrame frame;
   for (std::size_t i = 0; i < most_frames && functions.next(frame); ++i) {
     if (!take(id_of(frame), frame)) return;

@@ -65,10 +65,11 @@ std::string LaunchStacks::take_warning() {
 
 // --- on the target's threads
 
-PythonStack LaunchStacks::functions_of(const ThreadSlots::Thread& thread) {
+PythonStack LaunchStacks::functions_of(ThreadSlots::Thread& thread) {
   using Reading = PythonStack::Reading;
   const bool stays = thread.is_first || python_.holds_lock();
-  return {python_, 0, 0, stays ? Reading::direct : Reading::frames_by_kernel};
+  return {python_, PythonStack::own_stack(), stays ? Reading::direct : Reading::frames_by_kernel,
+          thread.frames_from};
 }
 
 void LaunchStacks::note(ThreadSlots::Thread& thread, std::uint32_t correlation_id,
@@ -120,7 +121,9 @@ bool LaunchStacks::describe(ThreadSlots::Thread& thread, std::uint32_t stack,
   }
   PythonStack functions = functions_of(thread);
   PythonFrame frame;
-  while (number != 0 && entry.head.count < entry.frames.size() && functions.next(frame)) {
+  // Those beyond would be of any stack that has the same number.
+  const std::size_t most_count = entry.head.count + PythonStack::most_frames;
+  while (number != 0 && entry.head.count < most_count && functions.next(frame)) {
     number = frame_number(thread, frame);
     entry.frames[entry.head.count++] = number;
   }

@@ -56,7 +56,7 @@ class LaunchStacks {
   // Counts what has no room.
   template <class T>
   void write(ThreadSlots::Thread& thread, const T& entry);
-  PythonStack functions_of(const ThreadSlots::Thread& thread);
+  PythonStack functions_of(ThreadSlots::Thread& thread);
   // false: there is no room for it.
   bool describe(ThreadSlots::Thread& thread, std::uint32_t stack, const NativeStack& native);
   // The number of the frame; 0: there is no room for it.

@@ -173,9 +173,20 @@ bool PythonStack::peek(std::uint64_t at, T& value) {
   return true;
 }
 
-PythonStack::PythonStack(PythonInterpreter& python, std::uint64_t begin, std::uint64_t end,
-                         Reading reading)
-    : python_(python), reading_(reading), begin_(begin), end_(end) {
+PythonStack::OwnStack PythonStack::own_stack() {
+  constexpr std::uint64_t largest = 64 << 20;
+  const auto begin = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  const auto descriptor = static_cast<std::uint64_t>(pthread_self());
+  return {begin, descriptor > begin && descriptor - begin < largest ? descriptor : begin};
+}
+
+PythonStack::~PythonStack() {
+  if (lowest_ != 0) from_ = lowest_;
+}
+
+PythonStack::PythonStack(PythonInterpreter& python, OwnStack stack, Reading reading,
+                         std::uint64_t& from)
+    : python_(python), reading_(reading), stack_(stack), from_(from) {
   if (!python.found() || python.failed() || python.ends()) return;
   const auto state = reinterpret_cast<std::uint64_t>(python.thread_state_());
   if (state == 0) return;
@@ -220,7 +231,7 @@ inline bool PythonStack::read_frame(std::uint64_t at, Frame& frame) {
   if (reading_ == Reading::direct) {
     if (!python_.is_mapped(at, size)) return false;
     from = at;
-  } else if (!read_window(at, std::span(bytes).first(size))) {
+  } else if (!read_frame(at, std::span(bytes).first(size))) {
     return false;
   }
   const auto take = [from](std::uint64_t place, auto& value) {
@@ -306,21 +317,36 @@ std::uint64_t PythonStack::hash() {
   return hash;
 }
 
-bool PythonStack::read_window(std::uint64_t at, std::span<std::byte> frame) {
-  const std::size_t size = frame.size();
-  if (is_own_stack(at, size)) return python_.read(true, at, frame.data(), size);
-  // Some frames are on the thread's stack, outside its known part.
+bool PythonStack::read_frame(std::uint64_t at, std::span<std::byte> frame) {
+  if (is_own_stack(at, frame.size())) return python_.read(true, at, frame.data(), frame.size());
+  // Frames that C has made are on the thread's stack, which may extend beyond its known part.
   constexpr std::uint64_t largest_stack = 8 << 20;
-  Window& window = windows_[at >= begin_ && at - begin_ < largest_stack];
-  if (at < window.begin || at + size > window.end) {
-    window.begin = at / page * page;
-    window.end = std::max(window.begin + page, at + size);
-    if (!read_by_kernel(window.begin, window.bytes.data(), window.end - window.begin)) {
+  if (at >= stack_.begin && at - stack_.begin < largest_stack) {
+    return read_window(on_stack_, at, at, frame);
+  }
+  const bool is_first = frames_.end == 0;
+  if (is_first) first_ = lowest_ = at;
+  if (!read_window(frames_, is_first ? from_ : at, at, frame)) return false;
+  if (first_ - at < largest_span) lowest_ = std::min(lowest_, at);
+  return true;
+}
+
+template <std::size_t most>
+bool PythonStack::read_window(Window<most>& window, std::uint64_t from, std::uint64_t at,
+                              std::span<std::byte> frame) {
+  if (at < window.begin || at + frame.size() > window.end) {
+    window.end = at + frame.size();
+    const auto read_from = [&](std::uint64_t begin) {
+      window.begin = begin / line * line;
+      return read_by_kernel(window.begin, window.bytes.data(), window.end - window.begin);
+    };
+    const bool is_beyond = from < at / page * page && at - from < most;
+    if (!(is_beyond && read_from(from)) && !read_from(at / page * page)) {
       window.end = 0;
       return false;
     }
   }
-  std::memcpy(frame.data(), window.bytes.data() + (at - window.begin), size);
+  std::memcpy(frame.data(), window.bytes.data() + (at - window.begin), frame.size());
   return true;
 }
 

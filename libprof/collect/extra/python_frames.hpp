@@ -96,7 +96,7 @@ class PythonInterpreter {
   std::array<std::atomic<std::uint64_t>, 4096> lines_{};
 };
 
-// The calling thread's functions, innermost first. Uses some 10 KiB of stack.
+// The calling thread's functions, innermost first. Uses some 13 KiB of stack.
 class PythonStack {
  public:
   static constexpr std::size_t most_frames = 64;  // that a stack is known by
@@ -106,9 +106,20 @@ class PythonStack {
   // the one that finalizes an interpreter, and on a thread that holds its lock.
   enum class Reading { by_kernel, frames_by_kernel, direct };
 
-  // The thread's own stack is known to be mapped from `begin` to `end`.
-  PythonStack(PythonInterpreter& python, std::uint64_t begin, std::uint64_t end,
-              Reading reading = Reading::by_kernel);
+  // What is known to be mapped of the thread's own stack; empty: nothing.
+  struct OwnStack {
+    std::uint64_t begin = 0, end = 0;
+  };
+  // From the caller's frame to the thread's descriptor, which glibc puts at the end of the stacks
+  // of all threads but the first. Empty where the descriptor is elsewhere.
+  static OwnStack own_stack();
+
+  // `from`: where the outermost frames are that the thread's last walk needed. Callers stay where
+  // they are, so that all is read in one go. 0: there was none.
+  PythonStack(PythonInterpreter& python, OwnStack stack, Reading reading, std::uint64_t& from);
+  ~PythonStack();
+  PythonStack(const PythonStack&) = delete;
+  PythonStack& operator=(const PythonStack&) = delete;
 
   bool next(PythonFrame& frame);
   // A number for the functions that are left and the places in them, most_frames of them at most;
@@ -117,6 +128,8 @@ class PythonStack {
 
  private:
   static constexpr std::size_t page = 4096;
+  static constexpr std::size_t line = 64;
+  static constexpr std::size_t largest_span = 2 * page;
   static constexpr int most_steps = 512;  // frames, including those of no function
 
   struct Place {
@@ -129,7 +142,7 @@ class PythonStack {
 
   bool next_place(Place& place);
   bool read_frame(std::uint64_t at, Frame& frame);
-  bool read_window(std::uint64_t at, std::span<std::byte> frame);
+  bool read_frame(std::uint64_t at, std::span<std::byte> frame);
   // Reads what only this code object had at its address.
   bool identify(std::uint64_t code, std::uint64_t& word);
   bool sample(std::uint64_t code, std::uint32_t line, std::uint64_t& word);
@@ -140,19 +153,30 @@ class PythonStack {
                  std::uint32_t& found) const;
   bool give_up();
   bool is_own_stack(std::uint64_t at, std::uint64_t bytes) const {
-    return at >= begin_ && at < end_ && end_ - at >= bytes;
+    return at >= stack_.begin && at < stack_.end && stack_.end - at >= bytes;
   }
+
+  // What was read in one go. As the kernel copies it fastest: from a cache line to a cache line.
+  template <std::size_t most>
+  struct Window {
+    std::uint64_t begin = 0, end = 0;
+    alignas(line) std::array<std::byte, most + line + python::frame_bytes> bytes;
+  };
+  // Reads from the beginning of the frame's page on, or from `from`, if that is before it.
+  template <std::size_t most>
+  bool read_window(Window<most>& window, std::uint64_t from, std::uint64_t at,
+                   std::span<std::byte> frame);
 
   PythonInterpreter& python_;
   const Reading reading_;
-  const std::uint64_t begin_, end_;
+  const OwnStack stack_;
+  std::uint64_t& from_;
   std::uint64_t frame_ = 0;
   int steps_ = 0;
-  struct Window {  // what was read in one go
-    std::uint64_t begin = 0, end = 0;
-    std::array<std::byte, page + python::frame_bytes> bytes;
-  };
-  std::array<Window, 2> windows_;
+  Window<largest_span> frames_;  // of the interpreter
+  std::uint64_t first_ = 0,
+                lowest_ = 0;  // what the walk has needed of them, as far as one read goes
+  Window<page> on_stack_;     // outside the known part
 };
 
 }  // namespace gpuprof::collect
