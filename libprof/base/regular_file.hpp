@@ -1,4 +1,4 @@
-// Files that others may have put something else in place of.
+// Files where others may have put something that is not a regular file.
 #pragma once
 
 #include <cstddef>

@@ -337,7 +337,7 @@ bool PythonStack::read_window(Window<most>& window, std::uint64_t from, std::uin
   if (at < window.begin || at + frame.size() > window.end) {
     window.end = at + frame.size();
     const auto read_from = [&](std::uint64_t begin) {
-      window.begin = begin / line * line;
+      window.begin = begin / cache_line * cache_line;
       return read_by_kernel(window.begin, window.bytes.data(), window.end - window.begin);
     };
     const bool is_beyond = from < at / page * page && at - from < most;

@@ -128,7 +128,7 @@ class PythonStack {
 
  private:
   static constexpr std::size_t page = 4096;
-  static constexpr std::size_t line = 64;
+  static constexpr std::size_t cache_line = 64;
   static constexpr std::size_t largest_span = 2 * page;
   static constexpr int most_steps = 512;  // frames, including those of no function
 
@@ -160,7 +160,7 @@ class PythonStack {
   template <std::size_t most>
   struct Window {
     std::uint64_t begin = 0, end = 0;
-    alignas(line) std::array<std::byte, most + line + python::frame_bytes> bytes;
+    alignas(cache_line) std::array<std::byte, most + cache_line + python::frame_bytes> bytes;
   };
   // Reads from the beginning of the frame's page on, or from `from`, if that is before it.
   template <std::size_t most>
