@@ -43,7 +43,7 @@ bool is_beneath(const fs::path& path, const fs::path& folder) {
 
 }  // namespace
 
-SourceText::SourceText(std::string root, std::int64_t since)
+SourceText::SourceText(const std::string& root, std::int64_t since)
     : has_root_(!root.empty()), since_(since), left_(largest_sum) {
   if (!has_root_) return;
   std::error_code error;

@@ -21,7 +21,7 @@ class SourceText {
   // `root`: files are searched only below this folder, by the longest suffix of their path that
   // exists there; empty: by their full path, which must be absolute. `since`: when the run began,
   // ns since 1970; files that changed later are noted.
-  SourceText(std::string root, std::int64_t since);
+  SourceText(const std::string& root, std::int64_t since);
 
   // The line without surrounding blanks, truncated if long; nullopt if it is not available.
   std::optional<std::string> line(const std::string& file, std::int64_t number);
