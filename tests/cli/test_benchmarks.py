@@ -177,6 +177,12 @@ class Benchmarks(unittest.TestCase):
         )
         self.assertIn(("other, 3 threads, later", "ns per pair"), figures)
 
+    def test_bench_stacks(self):
+        said, figures = self.bench("bench_stacks", "--functions", 3, "--calls", 20, "--python", sys.executable,
+                                   "--against", BUILD)  # fmt: skip
+        self.assertRegex(said, r"(?m)^launch, another thread, by C( +[0-9]+){7}$")
+        self.assertIn(("other stacks: node, first thread, by Python", "ns per call"), figures)
+
     def test_bench_cost(self):
         program = self.folder / "launches"
         target = BUILD / "tests" / "fake" / "hello"
