@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <string_view>
 
 #include "libprof/base/word_hash.hpp"
+#include "libprof/collect/extra/own_memory.hpp"
 #include "libprof/collect/keep_errno.hpp"
 
 namespace gpuprof::collect {
@@ -28,9 +28,7 @@ T symbol(const char* name) {
 // false: not all of it is mapped.
 bool read_by_kernel(std::uint64_t from, void* to, std::size_t bytes) {
   const KeepErrno keep;
-  iovec ours{to, bytes};
-  iovec theirs{reinterpret_cast<void*>(from), bytes};
-  return process_vm_readv(getpid(), &ours, 1, &theirs, 1, 0) == static_cast<ssize_t>(bytes);
+  return read_own_memory(getpid(), from, to, bytes);
 }
 
 // From mapped memory, which belongs to no object if an interpreter's frames are not what they seem:
