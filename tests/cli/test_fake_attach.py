@@ -264,8 +264,7 @@ class Several(AttachTest):
         self.assertEqual(len(re.findall(r"attached to process \d+: ", said)), 2, said)
         self.assertRegex(said, r"process \d+ has no context of CUDA yet, and is recorded once it")
         self.tell(target, "launch 20")
-        of_child = "SELECT count(*) FROM kernels WHERE name = 'steady'"
-        self.wait_for(lambda: self.database().one(of_child) > 0)
+        self.wait_for_rows("kernels WHERE name = 'steady'")
         self.detach(attached)
         database = self.database()
         kernels = dict(database.rows("SELECT name, count(*) FROM kernels GROUP BY name"))

@@ -361,8 +361,10 @@ bool Attaching::attach_to(const Processes& processes) {
            std::ranges::any_of(all, [this](const Begun& each) { return begins(each); });
   };
   const bool answered = wait(starting_patience, waits);
+  const bool some = std::ranges::any_of(all, [this](const Begun& each) { return records(each); });
+  if (some) run_->begin();  // before it is said: gpuprof status finds the recording from then on
   for (const Begun& each : all) tell(each, answered);
-  return std::ranges::any_of(all, [this](const Begun& each) { return records(each); });
+  return some;
 }
 
 // What became of it; the reason why a collector has left is its own to say.
