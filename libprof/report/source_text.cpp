@@ -1,7 +1,6 @@
 #include "libprof/report/source_text.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>

@@ -715,7 +715,7 @@ def pytorch_alone(s):
 def a_container(s):
     s.process()
     s.link("/proc/77/ns/mnt", "mnt:[2]")
-    s.path("/proc/77/root/tmp").mkdir(parents=True)
+    (s.path("/proc/77/root") / "tmp").mkdir(parents=True)
 
 
 @sound

@@ -208,7 +208,7 @@ class Container(AttachTest):
         target, number = self.inside(*self.hide("/tmp"), *self.hide(BUILD / "lib/gpuprof"))
 
         def folders():
-            return list(pathlib.Path(f"/proc/{number}/root/tmp").glob("gpuprof-??????"))
+            return list(pathlib.Path(f"/proc/{number}/root", "tmp").glob("gpuprof-??????"))
 
         for count in (50, 60):
             attached = self.attach(number)

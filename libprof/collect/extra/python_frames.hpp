@@ -5,10 +5,11 @@
 //
 // Memory that has not been verified is read through the kernel, which returns an error where we
 // would crash: a thread's state and frames always, because a finalizing interpreter frees those of
-// other threads than the one that finalizes it; code objects, and what they own, until they have
-// been verified once. Such a pointer in a live frame refers to a live object. PythonStack::Reading
-// says what else is read directly. Whatever is, is in pages that the kernel could read when they
-// were first wanted: a program may have what only looks like an interpreter.
+// other threads than the one that finalizes it, but not what is on their stacks; code objects, and
+// what they own, until they have been verified once. Such a pointer in a live frame refers to a
+// live object. PythonStack::Reading says what else is read directly. Whatever is, is in pages that
+// the kernel could read when they were first wanted: a program may have what only looks like an
+// interpreter.
 #pragma once
 
 #include <array>
