@@ -25,6 +25,7 @@ EXCEPTIONS = {
     ("faults", "--write"): "writes docs/reliability.md",
     ("fuzz", "--folder"): BY_HAND,
     ("fuzz", "--jobs"): BY_HAND,
+    ("fuzz", "--keep"): "writes tests/fuzz/learned",
     ("fuzz", "--report"): "sums up runs by hand",
     ("fuzz", "--seconds"): BY_HAND,
     ("fuzz", "--write"): "writes docs/reliability.md",
