@@ -8,6 +8,7 @@ import re
 import resource
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from fake_run import FAKE, GPUPROF, SANITIZED, FakeTest
@@ -47,7 +48,7 @@ cuda.fake_launch(b"work", 1)
 """
 
 
-class CpuSamples(FakeTest):
+class CpuSamplesTest(FakeTest):
     def record(self, *words, options=(), check=0, **environment):
         return self.profile("cpu_work", *words, check=check, options=(
             "--cpu-profiling", "on", "--cpu-profiling-frequency", RATE, *options), **environment)  # fmt: skip
@@ -72,14 +73,30 @@ class CpuSamples(FakeTest):
     def has_samples(self):
         return self.has_table("CPU_SAMPLE")
 
+
+class Shares(CpuSamplesTest):
+    """Two threads whose time is known. They are recorded once."""
+
+    time = 0.5 if SANITIZED else 1  # each thread's, of the processor
+    recorded = None
+
+    def setUp(self):
+        super().setUp()
+        cls = type(self)
+        if not cls.recorded:
+            folder = tempfile.TemporaryDirectory(prefix="gpuprof-cli-")
+            cls.addClassCleanup(folder.cleanup)
+            self.output = pathlib.Path(folder.name) / "run.sqlite"
+            cls.recorded = self.record("shares", self.time), self.output
+        self.ran, self.output = cls.recorded
+
     def assert_share(self, hits, share, of):
         """Within six standard deviations of a drawing, and a sample for where a loop ends."""
         allowed = 6 * math.sqrt(of * share * (1 - share)) + 1
         self.assertAlmostEqual(hits, share * of, delta=allowed)
 
     def test_shares_of_two_threads(self):
-        time = 2
-        run = self.record("shares", time)
+        run, time = self.ran, self.time
         threads = {int(line) for line in run.stdout.split()}
         self.assertEqual(len(threads), 2)
         database = self.database()
@@ -115,7 +132,6 @@ class CpuSamples(FakeTest):
         self.assertAlmostEqual(sum(row["time_percent"] for row in rows), 100, delta=0.1)
 
     def test_reports(self):
-        self.record("shares", 0.5)
         text = self.report("--cpu-profiling-mode", "top-down", "--cpu-profiling-show-library", "on",
                            "--cpu-profiling-percentage-threshold", "5")  # fmt: skip
         self.assertIn(f"======== Data collected at {RATE}Hz frequency\n", text)
@@ -137,7 +153,6 @@ class CpuSamples(FakeTest):
     def test_what_else_reads_samples_sees_none(self):
         """The account's causes come from samples of what a thread waits for, too, which nobody
         asked for; lines come from calls."""
-        self.record("shares", 0.3)
         self.assertFalse(self.has_table("HOST_SAMPLE"))
         printed = subprocess.run([GPUPROF, "account", self.output, "--json"], capture_output=True,
                                  check=True, timeout=120)  # fmt: skip
@@ -146,39 +161,47 @@ class CpuSamples(FakeTest):
             {row["cause"] for row in table["rows"] if row["class"] == "no call"}, {None}
         )
 
+    def test_what_it_cost_is_counted(self):
+        costs = dict(self.database().rows(
+            "SELECT name, sum(value) FROM STATISTIC WHERE kind = 'samples' GROUP BY 1"))  # fmt: skip
+        self.assertGreater(costs["cost_ns"], 0)
+        self.assertGreater(costs["background_ns"], 0)
+
+
+class CpuSamples(CpuSamplesTest):
     def test_without_the_option_nothing_is_interrupted(self):
         self.profile("cpu_work", "shares", 0.1, check=0)
         self.assertFalse(self.has_samples())
 
     def test_a_handler_of_the_programs_own(self):
-        run = self.record("handler", 0.5)
+        run = self.record("handler", 0.25)
         sent, got = map(int, run.stdout.split())
         self.assertEqual(got, sent)
         self.assertGreater(self.samples(), 20)
         self.assertNotIn("CPU samples", run.stderr)
 
     def test_a_handler_that_comes_later(self):
-        run = self.record("handler_later", 1)
+        run = self.record("handler_later", 0.4)
         sent, got = map(int, run.stdout.split())
         self.assertEqual(got, sent)
         self.assertIn("CPU samples end here: the program has a handler of its own for SIGURG now", run.stderr)  # fmt: skip
         self.assertGreater(self.samples(), 20)
 
     def test_forks_and_executes_all_the_time(self):
-        run = self.record("forks", 1)
+        run = self.record("forks", 0.1)
         forked, failed = map(int, run.stdout.split())
         self.assertGreater(forked, 10)
         self.assertEqual(failed, 0)
         self.assertGreater(self.samples(), 0)
 
     def test_threads_come_and_go(self):
-        self.record("threads", 1)
+        self.record("threads", 0.5)
         database = self.database()
         self.assertGreater(database.one("SELECT count(DISTINCT threadId) FROM CPU_SAMPLE"), 5)
 
     def test_calls_that_wait_are_not_interrupted(self):
-        plain = self.profile("cpu_work", "blocks", 1, output=False, check=0)
-        run = self.record("blocks", 1)
+        plain = self.profile("cpu_work", "blocks", 0.25, output=False, check=0)
+        run = self.record("blocks", 0.25)
         calls, interrupted = map(int, run.stdout.split())
         self.assertGreater(calls, 100)
         self.assertEqual(interrupted, int(plain.stdout.split()[1]))
@@ -186,7 +209,7 @@ class CpuSamples(FakeTest):
 
     @unittest.skipIf(SANITIZED, "a sanitizer wants its own stack")
     def test_a_stack_that_is_none(self):
-        self.record("lost", 1)
+        self.record("lost", 0.3)
         self.assertGreater(self.samples(), 50)
         names = self.database().rows(
             "SELECT DISTINCT f.function FROM CPU_SAMPLE AS s JOIN STACK_FRAME AS f"
@@ -195,7 +218,7 @@ class CpuSamples(FakeTest):
         self.assertTrue(any("lose_stack" in (name or "") for (name,) in names), names)
 
     def test_threads_that_block_the_signal(self):
-        run = self.record("masked", 0.5)
+        run = self.record("masked", 0.15)
         self.assertIn("no CPU samples: the program's threads block SIGURG", run.stderr)
         self.assertFalse(self.has_samples() and self.samples())
 
@@ -208,19 +231,12 @@ class CpuSamples(FakeTest):
         limit = resource.getrlimit(resource.RLIMIT_SIGPENDING)
         program = [sys.executable, "-c", "import os, resource, sys; resource.setrlimit("
                    "resource.RLIMIT_SIGPENDING, (0, 0)); os.execv(sys.argv[1], sys.argv[1:])"]  # fmt: skip
-        words = [*program, self.program("cpu_work"), "shares", 0.3]
+        words = [*program, self.program("cpu_work"), "shares", 0.1]
         run = self.profile(*words, options=("--cpu-profiling", "on"), check=0)
         self.assertEqual(resource.getrlimit(resource.RLIMIT_SIGPENDING), limit)
         self.assertIn("CPU samples lack threads: timer_create: Resource temporarily unavailable, "
                       "the limit of pending signals is reached (ulimit -i)", run.stderr)  # fmt: skip
         self.assertEqual(self.database().count("RUNTIME") > 0, True)
-
-    def test_what_it_cost_is_counted(self):
-        self.record("shares", 0.3)
-        costs = dict(self.database().rows(
-            "SELECT name, sum(value) FROM STATISTIC WHERE kind = 'samples' GROUP BY 1"))  # fmt: skip
-        self.assertGreater(costs["cost_ns"], 0)
-        self.assertGreater(costs["background_ns"], 0)
 
     @unittest.skipIf(SANITIZED, "an interpreter without the sanitizer cannot load the collector")
     def test_native_functions_within_python(self):

@@ -1,18 +1,18 @@
-// cpu_work HOW [SECONDS]: what threads use the processor for.
-//   shares   two threads, each for SECONDS of its processor time: 70 % in seven_tenths(), 30 % in
-//            three_tenths(), both called by work(); prints the threads' ids
+// cpu_work HOW [SECONDS]: what threads use the processor for. SECONDS are a thread's own or, for
+// forks, threads and blocks, the program's: a busy machine takes longer for the same.
+//   shares   two threads work: 70 % in seven_tenths(), 30 % in three_tenths(), both called by
+//            work(); prints the threads' ids
 //   handler  a handler of the program's own for SIGURG, which it sends itself while it works;
-//   prints
-//            how many were sent and how many the handler got
+//            prints how many were sent and how many the handler got
 //   handler_later   the same, and the handler comes when it has worked for half of the time
 //   forks    forks, and executes /bin/true, all the time
 //   threads  threads that come and go all the time
-//   blocks   calls that wait, all the time, in threads that also work; prints how many failed with
-//            EINTR
+//   blocks   calls that wait, all the time, in threads that also do a little; prints how
+//            many calls, and how many failed with EINTR
 //   lost     works in functions that have put anything into the frame pointer and the stack
 //   masked   works in threads that block SIGURG
-//   waits    a thread that works, and waits for SIGURG with sigtimedwait(), 19 ms of 20; prints how
-//            many it got
+//   waits    a thread that does a little, and waits for SIGURG with sigtimedwait(), 19 ms of 20,
+//            for SECONDS of the wall clock; prints how many it got
 //   suspends   the same with ppoll(), which alone lets SIGURG through; prints how often it failed
 #include <fcntl.h>
 #include <poll.h>
@@ -105,8 +105,8 @@ void set_handler() {
 
 int send_signals(double time, int before) {
   int sent = before;
-  const double end = seconds(CLOCK_MONOTONIC) + time;
-  while (seconds(CLOCK_MONOTONIC) < end) {
+  const double end = seconds(CLOCK_THREAD_CPUTIME_ID) + time;
+  while (seconds(CLOCK_THREAD_CPUTIME_ID) < end) {
     turn_wheels();
     raise(SIGURG);
     ++sent;
@@ -115,9 +115,9 @@ int send_signals(double time, int before) {
 }
 
 void fork_all_the_time(double time) {
-  const double end = seconds(CLOCK_MONOTONIC) + time;
+  const double end = seconds(CLOCK_PROCESS_CPUTIME_ID) + time;
   int failed = 0, all = 0;
-  for (; seconds(CLOCK_MONOTONIC) < end; ++all) {
+  for (; seconds(CLOCK_PROCESS_CPUTIME_ID) < end; ++all) {
     turn_wheels();
     const pid_t child = fork();
     if (child == 0) {
@@ -132,8 +132,8 @@ void fork_all_the_time(double time) {
 }
 
 void thread_all_the_time(double time) {
-  const double end = seconds(CLOCK_MONOTONIC) + time;
-  while (seconds(CLOCK_MONOTONIC) < end) {
+  const double end = seconds(CLOCK_PROCESS_CPUTIME_ID) + time;
+  while (seconds(CLOCK_PROCESS_CPUTIME_ID) < end) {
     std::vector<std::thread> threads;
     for (int i = 0; i < 8; ++i) {
       threads.emplace_back([i] {
@@ -152,17 +152,18 @@ void block(double time) {
   epoll_event event{};
   event.events = EPOLLIN;
   epoll_ctl(waiter, EPOLL_CTL_ADD, ends[0], &event);
-  const double until = seconds(CLOCK_MONOTONIC) + time;
+  const double until = seconds(CLOCK_PROCESS_CPUTIME_ID) + time;
+  std::atomic<bool> done{false};
   const auto repeat = [&](auto&& call) {
-    while (seconds(CLOCK_MONOTONIC) < until) {
-      for (int i = 0; i < 10; ++i) turn_wheels();
+    while (seconds(CLOCK_PROCESS_CPUTIME_ID) < until) {
+      for (int i = 0; i < 3; ++i) turn_wheels();
       errno = 0;
       if (call() < 0 && errno == EINTR) ++interrupted;
       ++calls;
     }
   };
   std::thread writer([&] {
-    while (seconds(CLOCK_MONOTONIC) < until + 0.5) {
+    while (!done.load()) {
       usleep(2000);
       if (write(ends[1], "x", 1) < 0) break;
     }
@@ -188,6 +189,7 @@ void block(double time) {
     });
   });
   for (std::thread& thread : threads) thread.join();
+  done.store(true);
   writer.join();
   std::printf("%d %d\n", calls.load(), interrupted.load());
 }
@@ -215,13 +217,13 @@ void lose_frames(double time) {
 #if defined(__x86_64__)
   constexpr std::size_t words = 16 << 10;
   std::vector<std::uint64_t> room(words);
-  const double end = seconds(CLOCK_MONOTONIC) + time;
+  const double end = seconds(CLOCK_THREAD_CPUTIME_ID) + time;
   std::uint64_t random = 1;
   const auto next = [&random] {
     return random = random * 6364136223846793005u + 1442695040888963407u;
   };
   const auto here = reinterpret_cast<std::uint64_t>(room.data());
-  while (seconds(CLOCK_MONOTONIC) < end) {
+  while (seconds(CLOCK_THREAD_CPUTIME_ID) < end) {
     for (std::uint64_t& word : room) {
       const std::uint64_t value = next();
       word = value % 4 == 0   ? value
