@@ -1,7 +1,8 @@
 // lying_python: as a program with Python 3.12 in it, whose memory is not what an interpreter's is:
 // thread states, frames, code and texts of random words, which are addresses of each other, of
-// nothing, or of places where something ends. It launches after each of its 10000 lies; a thread of
-// its own and the first one take turns. The first argument is where its random numbers begin.
+// nothing, or of places where something ends. It launches after each of its lies; the first thread
+// and then another one tell as many. lying_python [SEED [LIES]]: where its random numbers begin,
+// and how many lies each thread tells (5000).
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -17,7 +18,8 @@
 namespace {
 
 constexpr std::size_t words = 2048, page_words = 512;
-std::uint64_t* memory = nullptr;  // pages that are there; the next one is not
+constexpr std::size_t renewed = 8;  // one of that number, in each lie
+std::uint64_t* memory = nullptr;    // pages that are there; the next one is not
 std::mt19937_64 random_bits;
 int answers = 0;  // how often the interpreter says that it lives
 
@@ -96,7 +98,9 @@ void make_half_a_truth(std::uint64_t thread) {
 
 void lie_and_launch(int times) {
   for (int i = 0; i < times; ++i) {
-    for (std::size_t word = 0; word < words; ++word) memory[word] = lie();
+    // Most words stay the lies that they were, for random numbers take longer than reading them.
+    for (std::size_t word = static_cast<std::size_t>(i) % renewed; word < words; word += renewed)
+      memory[word] = lie();
     make_half_a_truth(pthread_self());
     make_an_interpreter();
     // Code, texts and lines are read only if the addresses of the code are sound.
@@ -123,7 +127,8 @@ int main(int count, char** arguments) {
   if (pages == MAP_FAILED) return 2;
   memory = static_cast<std::uint64_t*>(pages);
   munmap(memory + words, page_words * 8);
-  lie_and_launch(5000);
-  std::thread(lie_and_launch, 5000).join();
+  const int lies = count > 2 ? std::atoi(arguments[2]) : 5000;
+  lie_and_launch(lies);
+  std::thread(lie_and_launch, lies).join();
   return 0;
 }
