@@ -2,11 +2,12 @@
 // kernels and waits for them, "range NAME MS" launches one in an NVTX range of this length, "ask N"
 // asks for N bytes of memory, "begin" launches others on a thread until "end", "capture" begins a
 // stream capture that "captured" ends, "fork" makes a child that waits forever, and "exit" ends
-// with 7. "compute" makes a thread that computes until the end, and says its id. "handle" sets a
-// handler for SIGURG, and "urge" raises that and says how many the handler got, and how many of
-// them were a timer's. At the start it says "ready".
+// with 7. "compute" makes a thread, and says its id; "work MS" has each of these threads compute
+// for that long of its processor time. "handle" sets a handler for SIGURG, and "urge" raises that and
+// says how many the handler got, and how many of them were a timer's. At the start it says "ready".
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -22,7 +23,9 @@
 
 namespace {
 
-std::atomic<bool> computes{true};
+// For the threads that compute: how often they were told to, for how long the last time, 0 at the
+// end, and how many of them have done so.
+std::atomic<int> orders{0}, order_ms{0}, computed{0};
 std::atomic<int> urged{0}, timed{0};
 
 void count_urges(int, siginfo_t* info, void*) {
@@ -33,9 +36,33 @@ void count_urges(int, siginfo_t* info, void*) {
 }  // namespace
 
 // Not static: its name is looked for.
-[[gnu::noinline]] void compute_until_the_end() {
+[[gnu::noinline]] void compute(int ms) {
+  const auto ran = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+  };
   volatile std::uint64_t value = 1;
-  while (computes.load()) value = value * 6364136223846793005u + 1442695040888963407u;
+  for (const std::int64_t end = ran() + ms * std::int64_t{1'000'000}; ran() < end;) {
+    for (int i = 0; i < 10'000; ++i) value = value * 6364136223846793005u + 1442695040888963407u;
+  }
+}
+
+void compute_when_told(int orders_seen) {
+  while (true) {
+    orders.wait(orders_seen);
+    ++orders_seen;
+    if (order_ms.load() == 0) return;
+    compute(order_ms.load());
+    ++computed;
+  }
+}
+
+void order(int ms) {
+  computed.store(0);
+  order_ms.store(ms);
+  ++orders;
+  orders.notify_all();
 }
 
 int main() {
@@ -80,12 +107,15 @@ int main() {
       fake_malloc(bytes);
     } else if (word == "compute") {
       std::atomic<long> thread{0};
-      computing.emplace_back([&thread] {
+      computing.emplace_back([&thread, seen = orders.load()] {
         thread.store(syscall(SYS_gettid));
-        compute_until_the_end();
+        compute_when_told(seen);
       });
       while (thread.load() == 0) std::this_thread::yield();
       std::cout << thread.load() << std::endl;
+    } else if (word == "work" && std::cin >> times) {
+      order(times);
+      while (computed.load() < static_cast<int>(computing.size())) usleep(1000);
     } else if (word == "handle") {
       struct sigaction action = {};
       action.sa_sigaction = &count_urges;
@@ -100,7 +130,7 @@ int main() {
     std::cout << "done" << std::endl;
   }
   goes_on.store(false);
-  computes.store(false);
+  order(0);
   if (beside.joinable()) beside.join();
   for (std::thread& thread : computing) thread.join();
   return code;
