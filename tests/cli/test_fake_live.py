@@ -70,10 +70,12 @@ class Signals(FakeTest):
         self.assert_all_there(self.database(), slack=1)
 
     def test_stopped_launcher_loses_nothing(self):
-        process = self.started("steady", 2, 50)
+        over = self.folder / "over"
+        process = self.started("steady", PATIENCE, 25, over)
         os.kill(process.pid, signal.SIGSTOP)
         time.sleep(1)
         os.kill(process.pid, signal.SIGCONT)
+        over.touch()
         code, stdout, stderr = self.finish(process)
         self.assertEqual(code, 5, stderr)
         database = self.database()
@@ -101,7 +103,7 @@ class Signals(FakeTest):
 class Growing(FakeTest):
     def test_rows_come_while_the_target_runs(self):
         over = self.folder / "over"
-        process = self.start("steady", PATIENCE, 10, over)
+        process = self.start("steady", PATIENCE, 2, over)
         counts, unfinished = [], 0
         while process.poll() is None:
             if len(set(counts)) >= 4 and unfinished >= 4:
@@ -134,7 +136,7 @@ class Growing(FakeTest):
         self.assertEqual(self.database().one("PRAGMA journal_mode"), "delete")
 
     def test_clocks_are_read_again(self):
-        process = self.start("steady", 60, 10)
+        process = self.start("steady", 60, 1)
         again = 0
         while again == 0 and process.poll() is None:
             time.sleep(0.1)
@@ -162,7 +164,7 @@ class Growing(FakeTest):
 
     def test_a_reader_that_leaves_late(self):
         """gpuprof waits a moment for it, and the result is a single file again."""
-        process = self.start("steady", 1, 10)
+        process = self.start("steady", 1, 2)
         while not self.output.exists():
             time.sleep(0.02)
         reader = sqlite3.connect(f"file:{self.output}?mode=ro", uri=True)
@@ -180,7 +182,7 @@ class Growing(FakeTest):
 
     def test_views_during_the_run(self):
         over = self.folder / "over"
-        process = self.start("steady", PATIENCE, 10, over)
+        process = self.start("steady", PATIENCE, 2, over)
         self.wait_for_rows("kernels")
         reader = sqlite3.connect(f"file:{self.output}?mode=ro", uri=True)
         self.assertGreater(reader.execute("SELECT count(*) FROM kernels").fetchone()[0], 0)
@@ -204,8 +206,8 @@ class KilledLauncher(FakeTest):
         self.wait_for(there, PATIENCE)
 
     def test_the_target_runs_on_and_the_file_is_sound(self):
-        done = self.folder / "done"
-        script = f'"$0" 15 10; echo $? > {done}'
+        done, over = self.folder / "done", self.folder / "over"
+        script = f'"$0" {PATIENCE} 3 {over}; echo $? > {done}'
         self.program = lambda name: shutil.which(name) or name
         process = self.start("sh", "-c", script, BUILD / "tests" / "fake" / "steady")
         process.stdout.readline()
@@ -221,6 +223,9 @@ class KilledLauncher(FakeTest):
             connection.execute("SELECT value FROM RUN WHERE key = 'finished'").fetchone(), (0,)
         )
         connection.close()
+        time.sleep(0.5)
+        self.assertFalse(done.exists())
+        over.touch()
         self.wait_for(lambda: done.exists() and done.read_text())
         self.assertEqual(done.read_text(), "5\n")
         launches = int(process.stdout.readline())
@@ -243,7 +248,7 @@ class OtherUsersOfTheFile(FakeTest):
         # The lock is taken while nothing arrives: otherwise gpuprof hardly ever releases it.
         fake, go = BUILD / "tests" / "fake", self.folder / "go"
         script = (f"{fake}/hello; while [ ! -e {go} ]; do sleep 0.05; done; "
-                  f"exec {fake}/steady 2 20")  # fmt: skip
+                  f"exec {fake}/steady 2 5")  # fmt: skip
         self.program = lambda name: name
         process = self.start("sh", "-c", script, FAKE_CUPTI_LEDGER=self.folder / "ledger")
         process.stdout.readline()
@@ -265,7 +270,7 @@ class OtherUsersOfTheFile(FakeTest):
 
     def gone(self, remove, output=None):
         self.output = output or self.output
-        process = self.start("steady", 2, 20)
+        process = self.start("steady", 2, 2)
         process.stdout.readline()
         self.wait_for(self.output.exists)
         remove()
@@ -296,7 +301,7 @@ class OtherUsersOfTheFile(FakeTest):
         self.output = self.folder / "run-%p.sqlite"
         self.program = lambda name: shutil.which(name)
         steady = BUILD / "tests" / "fake" / "steady"
-        process = self.start("sh", "-c", f"{steady} 2 20 & {steady} 2 20; wait")
+        process = self.start("sh", "-c", f"{steady} 2 2 & {steady} 2 2; wait")
         files = self.wait_for(
             lambda: (lambda all: len(all) == 2 and all)(list(self.folder.glob("run-*.sqlite")))
         )
@@ -354,17 +359,13 @@ class Captures(FakeTest):
         return capture
 
     def test_replay_gives_the_same_rows(self):
-        for target in (
-            ["hello", 50],
-            ["threads", 4, 1000],
-            ["die", "sigkill", 300],
-            ["tree", 2, 5],
-            ["nvtx", "before"],
-        ):
-            with self.subTest(target=target):
-                for file in self.folder.iterdir():
-                    file.unlink()
-                self.same(*target)
+        """Of several programs, one of which is killed, and one of which has children; those of a
+        single one are compared below."""
+        programs = ("threads 4 300", "die sigkill 300", "tree 2 5", "nvtx before")
+        script = "; ".join(str(BUILD / "tests" / "fake" / program) for program in programs)
+        self.program = lambda name: shutil.which(name)
+        self.same("sh", "-c", script)
+        self.assertEqual(self.database().one("SELECT count(*) FROM PROCESS"), len(programs) + 6)
 
     def test_replay_into_one_file_per_process(self):
         capture = self.same("tree", 1, 5)
