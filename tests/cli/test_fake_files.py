@@ -22,7 +22,7 @@ import sqlite3, sys, time
 while True:
     try:
         database = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
-        database.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        database.execute("PRAGMA user_version").fetchall()
         print(flush=True)
         time.sleep(0.01)
         database.close()
