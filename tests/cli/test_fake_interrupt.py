@@ -20,9 +20,9 @@ class SecondInterrupt(FakeTest):
         self.assertLess(time.monotonic() - began, 20)
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
 
-    def locked(self, seconds=600, end_it=None):
-        """While the program runs, something takes the lock; then the program ends, or is killed."""
-        process = self.start("steady", seconds, 20)
+    def locked(self, end_it=None):
+        """While the program runs, something takes the lock; then the program is killed, or ended."""
+        process = self.start("steady", 600, 2, self.folder / "over")
         process.stdout.readline()
         self.wait_for(lambda: self.rows() > 0)
         other = sqlite3.connect(self.output, isolation_level=None, timeout=PATIENCE)
@@ -30,7 +30,7 @@ class SecondInterrupt(FakeTest):
         other.execute("BEGIN IMMEDIATE")
         if end_it:
             end_it(process)
-        elif seconds == 600:
+        else:
             os.kill(pids_of(process.pid, "steady")[0], signal.SIGKILL)
         self.wait_for(lambda: not pids_of(process.pid, "steady"))
         return process, other
@@ -60,7 +60,8 @@ class SecondInterrupt(FakeTest):
         self.assertGreater(self.database().count("CONCURRENT_KERNEL"), 0)
 
     def test_while_nobody_reads_the_report(self):
-        process = self.start("steady", 2, 20, options=["--print-gpu-trace"])
+        # The report of 2000 kernels is longer than a pipe.
+        process = self.start("steady", 600, 2000, "/", options=["--print-gpu-trace"])
         self.wait_for(lambda: self.rows() > 0 and self.finished())
         os.kill(process.pid, signal.SIGINT)
         time.sleep(0.2)
@@ -73,7 +74,7 @@ class SecondInterrupt(FakeTest):
 
     def test_the_first_one_loses_nothing(self):
         """It may end the search for what a dead process left, which is reported."""
-        process, other = self.locked(seconds=5)
+        process, other = self.locked(end_it=lambda _: (self.folder / "over").touch())
         os.kill(process.pid, signal.SIGINT)
         self.assertIn(b"writing what was recorded", process.stderr.readline())
         other.execute("COMMIT")
