@@ -113,7 +113,9 @@ class FailingCalls(TroubleTest):
         return database
 
     def test_first_time(self):
-        for name in self.ONCE + self.EVERY_WINDOW:
+        # Below, all of them fail in their third time.
+        some = ("Enable", "SetConfig", "Stop")
+        for name in some if SANITIZED else self.ONCE + self.EVERY_WINDOW:
             with self.subTest(function=name):
                 database = self.failing(
                     f"cuptiRangeProfiler{name}", 1, "shapes", 20, options=["--metrics-batch", 4]
@@ -148,8 +150,8 @@ class FailingCalls(TroubleTest):
                 self.assertEqual(len(self.values(database)), 10)
 
     def test_ranges(self):
-        for name in ("PushRange", "PopRange"):
-            for call in (1, 3):
+        for name, calls in (("PushRange", (1, 3)), ("PopRange", (3, 1))):
+            for call in calls[:1] if SANITIZED else calls:
                 with self.subTest(function=name, call=call):
                     database = self.failing(
                         f"cuptiRangeProfiler{name}",
@@ -163,14 +165,14 @@ class FailingCalls(TroubleTest):
                     self.assertEqual(len(self.values(database, "range")), call - 1)
 
     def test_other_modes(self):
-        for mode in ("kernel", "multiplex"):
-            for name in ("Start", "Stop"):
+        for mode, names in (("kernel", ("Start", "Stop")), ("multiplex", ("Stop", "Start"))):
+            for name in names[:1] if SANITIZED else names:
                 with self.subTest(mode=mode, function=name):
                     database = self.failing(
                         f"cuptiRangeProfiler{name}",
                         3,
                         "training",
-                        50,
+                        20,
                         metrics=ONE,
                         options=[
                             "--replay-mode",
@@ -182,7 +184,7 @@ class FailingCalls(TroubleTest):
                         ]
                         + (["--metrics-samples", 1000] if mode == "multiplex" else []),
                     )
-                    self.assertEqual(database.count("CONCURRENT_KERNEL"), 2000)
+                    self.assertEqual(database.count("CONCURRENT_KERNEL"), 800)
 
     def test_a_context_that_ends(self):
         _, database = self.trouble({"FAKE_CUPTI_FAIL": "cuptiRangeProfilerDisable=999"}, "contexts")
@@ -270,7 +272,8 @@ class NoMetrics(MetricTest):
         return run
 
     def test_privileges(self):
-        for call in ("Enable", "SetConfig", "Start"):
+        # Below, the others fail with other results.
+        for call in ("SetConfig",) if SANITIZED else ("Enable", "SetConfig", "Start"):
             self.refused(
                 "only administrators",
                 "CAP_SYS_ADMIN",
@@ -290,11 +293,12 @@ class NoMetrics(MetricTest):
         self.refused("virtual GPU", FAKE_CUPTI_UNSUPPORTED="vGpu")
 
     def test_device_is_not_supported(self):
-        for what, words in (
-            ("sli", "SLI"),
-            ("confidentialCompute", "confidential computing"),
-            ("architecture", "too old"),
-        ):
+        reasons = {
+            "sli": "SLI",
+            "confidentialCompute": "confidential computing",
+            "architecture": "too old",
+        }
+        for what, words in [*reasons.items()][: 1 if SANITIZED else None]:
             self.refused(words, FAKE_CUPTI_UNSUPPORTED=what)
 
     def test_limited_support(self):

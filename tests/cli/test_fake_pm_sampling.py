@@ -281,12 +281,13 @@ class Trouble(PmTest):
         self.assertEqual(database.one("SELECT value FROM RUN WHERE key = 'loss'"), 1)
 
     def test_no_permission(self):
-        for call, code, text in (
-            ("cuptiPmSamplingEnable", 35, "only administrators read counters"),
+        answers = (
+            ("cuptiPmSamplingSetConfig", 999, "cuptiPmSamplingSetConfig 999"),
             ("cuptiPmSamplingEnable", 26, "another program is using the counters"),
             ("cuptiPmSamplingEnable", 7, "another program is using the counters"),
-            ("cuptiPmSamplingSetConfig", 999, "cuptiPmSamplingSetConfig 999"),
-        ):
+            ("cuptiPmSamplingEnable", 35, "only administrators read counters"),
+        )
+        for call, code, text in answers[:2] if SANITIZED else answers:
             with self.subTest(call=call, code=code):
                 run = self.profile("hello", 20, options=["-f", "--pm-sampling"], check=0,
                                    FAKE_CUPTI_FAIL=f"{call}={code}")  # fmt: skip
