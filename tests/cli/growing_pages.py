@@ -106,18 +106,18 @@ class GrowingPages:
                 self.assertEqual(page.evaluate("location.href"), address)
                 page.evaluate("release()")
                 page.wait(f"!{status}.includes('only GPU work')")
-                page.wait("rowsShown().rows.every(row => row.tile)")
+                page.wait("rowsShown(false).rows.every(row => row.tile)")
                 page.wait(f"{lines}.length === {len(run['tracks'])}")
                 page.wait("!document.getElementById('panel').textContent.includes('reading calls')")
                 view = page.evaluate("[seen.view.from, seen.view.to]")
                 self.assertEqual(view, [asked["from"], asked["to"]])
                 self.assertEqual(page.wrong(), [])
-                page.close()
+                page.end()  # it has a script
 
     def test_no_row_is_blank_while_one_moves(self):
         with serving(self.profiles["torch_step"], "--no-browser") as server:
             page = self.watched(server.address)
-            page.wait("rowsShown().rows.every(row => row.tile)")
+            page.wait("rowsShown(false).rows.every(row => row.tile)")
             _, records = self.records("torch_step", server)
             page.evaluate(
                 "window.pictures = []; window.eachPicture = () => {"

@@ -22,11 +22,13 @@ WATCH = """(async () => {
     window.eachPicture?.();
   };
   const copy = new OffscreenCanvas(1, 1), context = copy.getContext('2d', {willReadFrequently: true});
-  window.rowsShown = () => {
+  window.rowsShown = (withText = true) => {
     const {painter, view, items, scroll, tilesOf} = seen, {ratio, width, height, labels} = painter;
     const left = Math.round(labels * ratio), bottom = height / ratio;
-    [copy.width, copy.height] = [width, height];
-    context.drawImage(painter.canvas, 0, 0);
+    if (withText) {
+      [copy.width, copy.height] = [width, height];
+      context.drawImage(painter.canvas, 0, 0);
+    }
     const line = y => new Uint32Array(context.getImageData(left, y, width - left, 1).data.buffer);
     const rows = [], cut = new Set();
     for (const item of items) {
@@ -34,6 +36,9 @@ WATCH = """(async () => {
       if (item.track < 0 || item.counter) continue;
       if (top < ruler || top + item.height > bottom) { cut.add(item.track); continue; }
       const y = Math.round(top * ratio), tile = tilesOf(item.track).at(-1);
+      const row = {track: item.track, row: item.row, y: top, tile: tile && [tile.from, tile.to, tile.width]};
+      rows.push(row);
+      if (!withText) continue;
       const one = line(y), two = line(y + (ratio === 1 ? item.height - 4 : 2));
       const shades = [...painter.shades.values()], fills = new Set(shades.map(({fill}) => fill)), pales = new Set(shades.map(({pale}) => pale));
       let text = '';
@@ -43,7 +48,7 @@ WATCH = """(async () => {
         else if (pales.has(one[x])) text += 'e';
         else text += fills.has(one[x]) ? 'f' : '?';
       }
-      rows.push({track: item.track, row: item.row, y: top, text, tile: tile && [tile.from, tile.to, tile.width]});
+      row.text = text;
     }
     return {from: view.from, to: view.to, pixels: width - left, left: labels, ratio, rows, cut: [...cut]};
   };
@@ -66,46 +71,59 @@ WITHOUT_SIZES = """Promise.all(['./state.js', './source.js'].map(module => impor
 SHOW = """new Promise(done => {
   const {from, to} = %s;
   window.eachPicture = () => {
-    const now = rowsShown();
+    const now = rowsShown(false);
     const whole = now.rows.every(({tile}) => tile && tile[0] <= from && tile[1] >= to &&
       Math.abs(tile[2] / (tile[1] - tile[0]) * (to - from) / now.pixels - 1) < 0.01);
     if (now.from !== from || now.to !== to || !whole) return;
     window.eachPicture = null;
-    done(now);
+    done(rowsShown());
   };
   location.hash = `#from=${from}&to=${to}`;  // seen by the page as if it were typed
   document.getElementById('scroll').dispatchEvent(new Event('scroll'));
 })"""
 
-# The upper part of the timeline for a window, once nothing on it changes any more.
+# The upper part of the timeline for a window, once nothing on it has changed for 12 frames.
 CANVAS = """new Promise(done => {
   const {from, to} = %s;
   location.hash = `#from=${from}&to=${to}`;
   const canvas = document.getElementById('canvas'), copy = new OffscreenCanvas(1, 1), context = copy.getContext('2d', {willReadFrequently: true});
-  let before = 0, same = 0;
-  const look = () => {
+  // Each picture begins with this call.
+  const methods = CanvasRenderingContext2D.prototype, {putImageData} = methods;
+  let drawn = true, before = 0, same = 0;
+  methods.putImageData = function (...all) {
+    drawn = true;
+    putImageData.apply(this, all);
+  };
+  const sum = () => {
     [copy.width, copy.height] = [canvas.width, 300];
     context.drawImage(canvas, 0, 0);
-    const {buffer} = context.getImageData(0, 0, copy.width, copy.height).data;
-    const sum = new Uint32Array(buffer).reduce((all, pixel) => Math.imul(all ^ pixel, 0x01000193), 7);
-    same = sum === before ? same + 1 : 0;
-    before = sum;
-    if (same === 12) done(sum);
-    else requestAnimationFrame(look);
+    let all = 7;
+    for (const pixel of new Uint32Array(context.getImageData(0, 0, copy.width, copy.height).data.buffer))
+      all = Math.imul(all ^ pixel, 0x01000193);
+    return all;
+  };
+  const look = () => {
+    const now = drawn ? sum() : before;
+    drawn = false;
+    same = now === before ? same + 1 : 0;
+    before = now;
+    if (same < 12) return requestAnimationFrame(look);
+    methods.putImageData = putImageData;
+    done(now);
   };
   look();
 })"""
 
 # The whole run is shown, by tiles of it: those of an earlier view are drawn until they come.
 WHOLE = """seen.view.from <= %(begin)s && seen.view.to >= %(end)s &&
-rowsShown().rows.every(({tile}) => tile && tile[0] <= %(begin)s && tile[1] >= %(end)s)"""
+rowsShown(false).rows.every(({tile}) => tile && tile[0] <= %(begin)s && tile[1] >= %(end)s)"""
 
 # Rows have been laid out for the height that the canvas has.
 LAID_OUT = "seen.painter.height === Math.round(document.getElementById('canvas').getBoundingClientRect().height * seen.painter.ratio)"
 
 # Width, height, device pixels per pixel of the page. The picture is exact if it is an even number
 # of pixels wide, as all but the third are; otherwise tiles are half a pixel off the canvas.
-SIZES = (1601, 1200, 1), (1201, 1200, 1), (1600, 1200, 1), (800, 900, 2)
+SIZES = (1601, 1200, 1), (1202, 1200, 1), (1600, 1200, 1), (800, 900, 2)
 CAPTURES = "torch_step", "two_processes", "streams_graph"
 
 
@@ -125,9 +143,7 @@ class Pages(test_view.Profiles):
         cls.browser = cls.enterClassContext(browser.Browser())
 
     def page(self, address, *size, **more):
-        page = browser.Page(self.browser, *size, **more)
-        page.go(address)
-        return page
+        return self.browser.page(address, *size, **more)
 
     def watched(self, address, *size, opened=False):
         page = self.page(address, *size)
