@@ -7,6 +7,7 @@ should name the fault first, and not find it in the twin: scripts/twins and gpu_
 
 import argparse
 import fcntl
+import gc
 import os
 import time
 
@@ -136,6 +137,45 @@ def pageable_results(mended):
 
 
 @fault
+def blocking_batches(mended):
+    """cudaMemcpy of pinned batches, for each of which the host waits."""
+    from cupy.cuda import runtime
+
+    a, b = matrices(2048)
+    batch = torch.randn(2048, 2048).pin_memory()
+    target = torch.empty(2048, 2048, device="cuda")
+    where = (target.data_ptr(), batch.data_ptr(), batch.nbytes, runtime.memcpyHostToDevice)
+    side = torch.cuda.Stream()
+
+    def step():
+        if mended:
+            runtime.memcpyAsync(*where, side.cuda_stream)
+        else:
+            runtime.memcpy(*where)
+        multiply(a, b, 4)
+
+    return step
+
+
+@fault
+def sets_of_what_is_written(mended):
+    """Buffers are set to zero in each step, though they are written whole before anybody reads them."""
+    from cupy.cuda import runtime
+
+    a, b = matrices(2048)
+    buffers = torch.empty(100, 8 << 20, device="cuda")
+    size = buffers[0].nbytes
+
+    def step():
+        stream = torch.cuda.current_stream().cuda_stream
+        for i in range(0 if mended else len(buffers)):
+            runtime.memsetAsync(buffers.data_ptr() + i * size, 0, size, stream)
+        multiply(a, b, 4)
+
+    return step
+
+
+@fault
 def copies_before_the_work(mended):
     """Copies in the stream of the work, though the batch of the next step could be copied meanwhile."""
     a, b = matrices(2048)
@@ -210,6 +250,21 @@ def work_of_the_host(mended):
             multiply(a, b, 1)
             if not mended:
                 sum(i * i for i in range(20_000))
+
+    return step
+
+
+@fault
+def garbage_looked_for(mended):
+    """Python looks for garbage among all objects in each step."""
+    a, b = matrices(2048)
+    objects = [[i] for i in range(200_000)]
+
+    def step():
+        multiply(a, b, 8)
+        if not mended:
+            gc.collect()
+        return objects
 
     return step
 

@@ -170,6 +170,15 @@ class MadeSchedules(WhatIfTest):
             made.kernel(130 + 300 * i, 330 + 300 * i, launched=(13 + 6 * i, 15 + 6 * i))
         self.check(made, 900, ("--overlap-copies", 700), ("--no-copies", 600), ("--no-waits", 900))
 
+    def test_work_that_is_gone_takes_the_gap_before_it_with_it(self):
+        """Between works of one stream, the GPU takes 2 us."""
+        made = self.made()
+        made.kernel(100, 200, launched=(10, 12))
+        for i in range(5):
+            made.copy(202 + 12 * i, 212 + 12 * i, launched=(14 + 4 * i, 16 + 4 * i))
+        made.kernel(262, 362, launched=(50, 52))
+        self.check(made, 262, ("--no-copies", 202))
+
     def test_a_copy_needs_what_was_over_when_it_was_launched(self):
         made = self.made()
         made.kernel(100, 200, "before", launched=(90, 95))

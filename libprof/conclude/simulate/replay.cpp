@@ -183,6 +183,7 @@ class Replay {
     // What is not known to be waited for takes as long as it did.
     std::int64_t unknown = work.begin - over.recorded;
     if (change_.has(queued)) unknown = std::min(unknown, compute::launch_latency);
+    if (is_gone(work)) unknown = 0;
     const std::int64_t begin = over.now + unknown;
     return moved ? std::max(begin, copies_like(work).over(work.begin).now) : begin;
   }
@@ -202,12 +203,14 @@ class Replay {
     return 0;
   }
 
+  bool is_gone(const Work& work) const {
+    const std::string_view type = schema::gpu_kinds[work.kind].type;
+    return (change_.has(copies) && type == "memcpy") || (change_.has(sets) && type == "memset");
+  }
+
   std::int64_t duration_of(const Work& work) const {
     const std::int64_t duration = work.end() - work.begin;
-    const std::string_view type = schema::gpu_kinds[work.kind].type;
-    if ((change_.has(copies) && type == "memcpy") || (change_.has(sets) && type == "memset")) {
-      return 0;
-    }
+    if (is_gone(work)) return 0;
     if (change_.has(pinned) && work.copied == pageable_copies) {
       const double share = schedule_.devices[work.device].pinned[work.direction - 1];
       return std::min(duration, static_cast<std::int64_t>(static_cast<double>(duration) * share));
