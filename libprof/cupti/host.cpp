@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include "libprof/base/driver_library.hpp"
@@ -195,6 +196,8 @@ struct HostChip::Object {
 
   const Api& api;
   CUpti_Profiler_Host_Object* host = nullptr;
+  // What can_collect() found: CUPTI takes some ms, and nvprof's metrics and events share counters.
+  std::map<std::vector<std::string>, bool> collectable;
 };
 
 HostChip::HostChip(std::shared_ptr<const HostLibrary> library, std::string chip, Counting counting,
@@ -282,7 +285,12 @@ std::optional<MetricProperties> HostChip::properties(const std::string& name) co
 }
 
 bool HostChip::can_collect(std::span<const std::string> metrics) const {
-  if (object_) return config_image(metrics).has_value();
+  if (object_) {
+    std::vector<std::string> names(metrics.begin(), metrics.end());
+    auto& known = object_->collectable;
+    if (const auto place = known.find(names); place != known.end()) return place->second;
+    return known[std::move(names)] = config_image(metrics).has_value();
+  }
   return std::ranges::all_of(metrics, [&](const std::string& name) {
     return library_->recorded()->can_collect(chip_, counting_, name);
   });
