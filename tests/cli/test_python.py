@@ -112,6 +112,7 @@ class Values(Files):
         kinds = {"int64": {"int64", "Int64"}, "int32": {"int32", "Int32"},
                  "float64": {"float64"}, "bool": {"bool", "boolean"}, "text": {"category"},
                  "binary": {"object"}, "": {"object"}}  # fmt: skip
+        compared = {}
         for path in self.paths:
             run = self.open(path)
             with contextlib.closing(sqlite3.connect(path)) as connection:
@@ -119,18 +120,23 @@ class Values(Files):
                     should = select(connection, name)
                     if not should and path != self.vector_add:
                         continue
+                    # Tables of names and descriptions have the same rows in every file.
+                    before = compared.setdefault(name, should)
+                    if before is not should and before == should:
+                        continue
                     stream = run.table(name).raw()._stream()
                     types = dict(stream.names_and_types())
                     frame = gpuprof._pandas.frame(stream, True)
                     with self.subTest(file=path.name, table=name):
                         self.assertEqual(len(frame), len(should))
+                        self.assertEqual(list(frame), list(types))
                         for i, (column, type_) in enumerate(types.items()):
-                            self.assertIn(str(frame[column].dtype), kinds[type_], column)
-                            theirs = [row[i] for row in should]
-                            ours = frame[column].astype(object)
+                            values, theirs = frame[column], [row[i] for row in should]
+                            self.assertIn(str(values.dtype), kinds[type_], column)
+                            ours = values.tolist()
                             if None in theirs:
-                                ours = ours.where(frame[column].notna(), None)
-                            ours = ours.tolist()
+                                missing = values.isna().tolist()
+                                ours = [None if no else one for no, one in zip(missing, ours)]
                             if type_ == "text":  # numbers among texts: compared as numbers
                                 ours = [
                                     ours_
@@ -574,9 +580,11 @@ class Hostile(Files):
                 list(iter(run.table(name)))
 
     def test_forged_views(self):
-        many = ", ".join(f"TABLE_DOC t{i}" for i in range(9))
+        # The limit is a number of SQLite's steps, of which an addition is among the shortest.
+        endless = "sum(t0._rowid_" + " + 1" * 150 + ") AS value FROM "
+        endless += ", ".join(f"STATISTIC_DOC t{i}" for i in range(9))
         for select_, word in (
-            (f"count(*) AS value FROM {many}", "more work"),
+            (endless, "more work"),
             ("randomblob(9) AS value", "does more than hold records"),
             ("load_extension('x') AS value", "unsafe use of load_extension"),
         ):
