@@ -3,6 +3,7 @@
 
 import csv
 import ctypes.util
+import functools
 import io
 import json
 import os
@@ -25,6 +26,12 @@ def query(*words, chip="GH100"):
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
 
 
+@functools.cache
+def all_metrics():
+    """Of a chip with few: CUPTI takes 1 ms for each to describe it."""
+    return query("--query-metrics", chip="TU117")
+
+
 class QueryMetrics(unittest.TestCase):
     def output(self, *words, **more):
         ran = query(*words, **more)
@@ -33,16 +40,18 @@ class QueryMetrics(unittest.TestCase):
 
     def test_everything(self):
         """nvprof's names in nvprof's layout, then CUPTI's."""
-        lines = self.output("--query-metrics").splitlines()
+        ran = all_metrics()
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        lines = ran.stdout.splitlines()
         self.assertEqual(lines[:3], [
-            "Available Metrics:", "                            Name   Description", "Chip GH100:",
+            "Available Metrics:", "                            Name   Description", "Chip TU117:",
         ])  # fmt: skip
         self.assertRegex(lines[3], "^        achieved_occupancy:  [A-Z]")
         missing, bases = lines.index("Not on this chip:"), lines.index("CUPTI's Metrics:")
         self.assertLess(missing, bases)
         not_there = lines[missing:bases]
         self.assertTrue(any(line.startswith("        cf_issued:  ") for line in not_there))
-        self.assertGreater(len(lines) - bases, 3000)
+        self.assertGreater(len(lines) - bases, 1700)
         text = "\n".join(lines[bases:])
         for line in (
             "        counter:  .avg .max .min .sum, alone or with .peak_sustained",
@@ -163,7 +172,8 @@ class QueryMetrics(unittest.TestCase):
                 ["--query-metrics", "--filter", "^dram__bytes_raed"],
             ):
                 with self.subTest(words):
-                    theirs = query(*words, chip="TU117")
+                    everything = words == ["--query-metrics"]
+                    theirs = all_metrics() if everything else query(*words, chip="TU117")
                     ours = of_list(*words)
                     self.assertEqual((ours.returncode, ours.stdout, ours.stderr),
                                      (theirs.returncode, theirs.stdout, theirs.stderr))  # fmt: skip
