@@ -4,6 +4,7 @@
 import collections
 import contextlib
 import csv
+import functools
 import io
 import json
 import os
@@ -68,7 +69,9 @@ class Run:
             )
         ]
         self.launches = {}  # by correlation id
+        self.calls_of = collections.defaultdict(list)  # by process
         for call in self.calls:
+            self.calls_of[call[4]].append(call)
             if call[6]:
                 self.launches.setdefault(call[5], call)
         self.waits = database.execute(
@@ -102,10 +105,14 @@ class Run:
             return "queued", "cudaStreamWaitEvent" if waited else None
         if launch and now >= launch[0]:
             return "launch", re.sub("_.*", "", launch[3])
-        mine = [call for call in self.calls if call[4] == process]
-        calls = [call for call in mine if call[0] <= now < -call[1]]
-        if calls:
-            first = min(calls)
+        return self.host(process, now, until)
+
+    @functools.cache  # windows share edges
+    def host(self, process, now, until):
+        """What the host did meanwhile."""
+        mine = self.calls_of[process]
+        first = min((call for call in mine if call[0] <= now < -call[1]), default=None)
+        if first:
             return "launch" if first[6] else "call", re.sub("_.*", "", first[3])
         launched_until = max((-call[1] for call in mine if call[6] and call[0] <= now), default=0)
         next_launch = min((call[0] for call in mine if call[6] and call[0] >= until), default=1e30)
@@ -148,6 +155,12 @@ class Run:
             yield now, until, key
 
 
+@functools.cache
+def run_of(path):
+    """Of a file that no test changes."""
+    return Run(path)
+
+
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")
 class Account(unittest.TestCase):
     @classmethod
@@ -179,7 +192,7 @@ class Account(unittest.TestCase):
     def test_of_the_run(self):
         for name, profile in self.profiles.items():
             with self.subTest(name):
-                run, rows = Run(profile), self.rows(name)
+                run, rows = run_of(profile), self.rows(name)
                 self.check(run, rows, run.first, run.last)
                 stored = {row[:3]: (round(row[3] * 1e6), row[4]) for row in run.view}
                 self.assertEqual(
@@ -189,7 +202,7 @@ class Account(unittest.TestCase):
     def test_of_any_window(self):
         chance = random.Random(33)
         for name, profile in self.profiles.items():
-            run = Run(profile)
+            run = run_of(profile)
             edges = [time for row in run.work for time in row[2:4]]
             for number in range(12):
                 if number % 3 == 0:  # from or to where something begins or ends
@@ -206,7 +219,7 @@ class Account(unittest.TestCase):
         """Through Python: next to each other, apart, in gaps and in the middle of work."""
         chance = random.Random(35)
         for name, profile in self.profiles.items():
-            run = Run(profile)
+            run = run_of(profile)
             edges = [time for row in run.work for time in row[2:4]]
             times = set(chance.sample(edges, 6)) | {
                 chance.randrange(run.first, run.last) for _ in range(6)
@@ -273,7 +286,7 @@ class Account(unittest.TestCase):
         self.assertIn(" for {", expected.difference(rows, begin, end))
 
     def test_half_a_window(self):
-        run = Run(self.profiles["vector_add"])
+        run = run_of(self.profiles["vector_add"])
         middle = (run.first + run.last) // 2
         at = f"{middle - run.zero}ns"
         self.check(run, self.rows("vector_add", "--from", at), middle, run.last)

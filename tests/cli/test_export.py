@@ -93,13 +93,14 @@ class Export(unittest.TestCase):
         numbers truncated to 32 bits, and none of gpuprof's tables."""
         path = os.path.join(self.folder.name, f"{file}.cut")
         pathlib.Path(path).unlink(missing_ok=True)
+        whole_file = sqlite3.connect(os.path.join(self.folder.name, file))
         cut_file = sqlite3.connect(path)
-        with cut_file:
+        with contextlib.closing(whole_file), cut_file:
             for table, (sql, columns) in nvprof_tables().items():
                 cut_file.execute(sql)
-                there = self.rows(file, f"SELECT name FROM pragma_table_info('{table}')")
+                there = whole_file.execute(f"SELECT name FROM pragma_table_info('{table}')")
                 self.assertEqual([name for (name,) in there][: len(columns)], columns, table)
-                for row in self.rows(file, f"SELECT * FROM {table}"):
+                for row in whole_file.execute(f"SELECT * FROM {table}"):
                     row = [
                         cut(value)
                         if isinstance(value, int) and name[-2:] in ("id", "Id")

@@ -28,6 +28,7 @@ import decimal, duckdb, json, pathlib, sys
 database = duckdb.connect(config={"allow_unsigned_extensions": True})
 database.execute(f"LOAD '{extension}'")
 database.execute("SET enable_progress_bar = false")
+database.execute("SET threads = 1")
 database.execute(f"ATTACH '{sys.argv[2]}' AS run (TYPE sqlite)")
 def plain(value):
     if isinstance(value, bytes):
