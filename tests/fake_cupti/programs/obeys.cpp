@@ -3,8 +3,9 @@
 // asks for N bytes of memory, "begin" launches others on a thread until "end", "capture" begins a
 // stream capture that "captured" ends, "fork" makes a child that waits forever, and "exit" ends
 // with 7. "compute" makes a thread, and says its id; "work MS" has each of these threads compute
-// for that long of its processor time. "handle" sets a handler for SIGURG, and "urge" raises that and
-// says how many the handler got, and how many of them were a timer's. At the start it says "ready".
+// for that long of its processor time. "handle" sets a handler for SIGURG, and "urge" raises that
+// and says how many the handler got, and how many of them were a timer's. At the start it says
+// "ready".
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>

@@ -101,7 +101,7 @@ int main(int count, char** words) {
   for (int i = 0; i < 2; ++i) {
     threads.emplace_back([&done] {
       while (!done.load()) {
-        fake_launch("beside", 3);
+        fake_launch("beside", 1);
         std::this_thread::sleep_for(std::chrono::microseconds(200));
       }
     });
