@@ -156,6 +156,22 @@ class FakeTest(unittest.TestCase):
             self.assertEqual(run.code, check, run.stderr)
         return run
 
+    def made_once(self, record, *key):
+        """What record() returns, and the folder with what it made: the first time it is asked for
+        this key, for all tests of the class. They must only read it."""
+        cls = type(self)
+        known = cls.__dict__.get("_made")
+        if known is None:
+            known = cls._made = {}
+        if key not in known:
+            folder = tempfile.TemporaryDirectory(prefix="gpuprof-cli-")
+            cls.addClassCleanup(folder.cleanup)
+            self.folder = pathlib.Path(folder.name)
+            self.output = self.folder / "run.sqlite"
+            known[key] = record(), self.folder, self.output
+        result, self.folder, self.output = known[key]
+        return result
+
     def wait_for_rows(self, table):
         """Waits until the file being recorded has rows."""
         until = time.monotonic() + PATIENCE

@@ -8,7 +8,6 @@ import re
 import resource
 import subprocess
 import sys
-import tempfile
 import unittest
 
 from fake_run import FAKE, GPUPROF, SANITIZED, FakeTest
@@ -77,18 +76,11 @@ class CpuSamplesTest(FakeTest):
 class Shares(CpuSamplesTest):
     """Two threads whose time is known. They are recorded once."""
 
-    time = 0.5 if SANITIZED else 1  # each thread's, of the processor
-    recorded = None
+    time = 0.4 if SANITIZED else 0.7  # each thread's, of the processor
 
     def setUp(self):
         super().setUp()
-        cls = type(self)
-        if not cls.recorded:
-            folder = tempfile.TemporaryDirectory(prefix="gpuprof-cli-")
-            cls.addClassCleanup(folder.cleanup)
-            self.output = pathlib.Path(folder.name) / "run.sqlite"
-            cls.recorded = self.record("shares", self.time), self.output
-        self.ran, self.output = cls.recorded
+        self.ran = self.made_once(lambda: self.record("shares", self.time))
 
     def assert_share(self, hits, share, of):
         """Within six standard deviations of a drawing, and a sample for where a loop ends."""

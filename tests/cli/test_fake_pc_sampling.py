@@ -46,8 +46,12 @@ class Samples(PcSamplingTest):
         self.profile("modules", "first", 5, options=("--set", "stalls"))
         self.assertEqual(self.samples(self.database()), self.expected(5))
 
+    def sample_once(self, *target, **more):
+        run = self.made_once(lambda: self.sample(*target, **more)[0], target)
+        return run, self.database()
+
     def test_beside_tracing(self):
-        run, database = self.sample("modules", "first", 50)
+        run, database = self.sample_once("modules", "first", 50)
         self.assertIn("nothing lost", run.stderr)
         self.assertEqual(self.samples(database), self.expected(50))
         self.assertEqual(database.count("CONCURRENT_KERNEL"), 50)
@@ -72,11 +76,11 @@ class Samples(PcSamplingTest):
         )
 
     def test_a_report_says_where_they_are(self):
-        self.sample("modules", "first", 5)
+        self.sample_once("modules", "first", 50)
         report = subprocess.run(
             [GPUPROF, "-i", self.output], capture_output=True, text=True, check=True
         ).stderr
-        self.assertIn(f"======== {5 * PER_LAUNCH} PC samples: --print-pc-sampling\n", report)
+        self.assertIn(f"======== {50 * PER_LAUNCH} PC samples: --print-pc-sampling\n", report)
         self.assertNotIn("associated", report)
 
     def test_report(self):
@@ -106,20 +110,21 @@ class Samples(PcSamplingTest):
         self.assertNotIn("source", rows[0])
 
     def test_last_line(self):
-        run, _ = self.sample("modules", "first", 10)
-        self.assertIn(f" {10 * PER_LAUNCH} PC samples, nothing lost", run.stderr)
+        run, _ = self.sample_once("modules", "first", 50)
+        self.assertIn(f" {50 * PER_LAUNCH} PC samples, nothing lost", run.stderr)
 
     def test_report_with_source(self):
         """Files are opened only on request, and only below the folder."""
-        self.sample("modules", KERNEL, 10, FAKE_CUDA_CUBIN=CUBIN)
-        (self.folder / "root" / "examples").mkdir(parents=True)
-        (self.folder / "root" / "examples" / "strided.cu").write_text("line\n" * 4 + "five\x1b\n")
-        rows = self.report("--json", "--source-root", self.folder / "root")["tables"][1]["rows"]
+        folder = self.folder
+        self.sample_once("modules", KERNEL, 10, FAKE_CUDA_CUBIN=CUBIN)
+        (folder / "root" / "examples").mkdir(parents=True)
+        (folder / "root" / "examples" / "strided.cu").write_text("line\n" * 4 + "five\x1b\n")
+        rows = self.report("--json", "--source-root", folder / "root")["tables"][1]["rows"]
         self.assertEqual({row["source"] for row in rows if row["line"] == 5}, {"five\x1b"})
         self.assertEqual({row["source"] for row in rows if row["line"] == 7}, {None})
         text = subprocess.run(
             [GPUPROF, "-i", self.output, "--print-pc-sampling", "--source-root", "root"],
-            capture_output=True, text=True, check=True, cwd=self.folder,
+            capture_output=True, text=True, check=True, cwd=folder,
             env={**self.environment({}), "LC_ALL": "C.UTF-8"},
         ).stderr  # fmt: skip
         self.assertIn("| five\\x1b\n", text)
@@ -142,7 +147,7 @@ class Samples(PcSamplingTest):
         self.assertEqual(self.samples(database), self.expected(3))
 
     def test_source_lines(self):
-        _, database = self.sample("modules", KERNEL, 10, FAKE_CUDA_CUBIN=CUBIN)
+        _, database = self.sample_once("modules", KERNEL, 10, FAKE_CUDA_CUBIN=CUBIN)
         self.assertEqual(
             database.rows("""
                 SELECT DISTINCT pc, file, line, short_name FROM pc_samples ORDER BY pc"""),

@@ -4,11 +4,12 @@
 import ctypes
 import unittest
 
-from fake_run import BARE_CUPTI, PREFIX, FakeTest
+from fake_run import BARE_CUPTI, PREFIX, SANITIZED, FakeTest
 
 VECTOR = "_Z6vectorPfi"
 DIRECT = "_ZN3lib6directILi4EEEvPKf"
 NODE = "_Z4nodev"
+N = 25
 
 
 class Hello(FakeTest):
@@ -16,21 +17,25 @@ class Hello(FakeTest):
         self.profile_with_ledger("hello", n, check=0, **arguments)
         return self.database()
 
+    def plain(self):
+        self.made_once(lambda: self.hello(N).close())
+        return self.database()
+
     def test_rows_and_values(self):
-        database = self.hello(10)
-        self.assertEqual(database.kernels(), {VECTOR: 10, DIRECT: 10, NODE: 3})
+        database = self.plain()
+        self.assertEqual(database.kernels(), {VECTOR: N, DIRECT: N, NODE: 3})
         counts = {kind: database.count(kind) for kind in self.ledger()}
-        self.assertEqual(counts["CONCURRENT_KERNEL"], 23)
-        self.assertEqual(counts["MEMCPY"], 10)
-        self.assertEqual(counts["MEMSET"], 10)
+        self.assertEqual(counts["CONCURRENT_KERNEL"], 2 * N + 3)
+        self.assertEqual(counts["MEMCPY"], N)
+        self.assertEqual(counts["MEMSET"], N)
         self.assertEqual(counts["MEMORY2"], 2)
         self.assertEqual(counts["DEVICE"], 1)
         self.assertEqual(counts["CONTEXT"], 1)
         self.assertEqual(counts["STREAM"], 1)
-        # malloc, free, synchronize, graph; copy, set and launch ten times each
-        self.assertEqual(counts["RUNTIME"], 4 + 30)
+        # malloc, free, synchronize, graph; copy, set and launch N times each
+        self.assertEqual(counts["RUNTIME"], 4 + 3 * N)
         # The direct launches and the loading of the module; none of the collector's own calls.
-        self.assertEqual(counts["DRIVER"], 10 + 1)
+        self.assertEqual(counts["DRIVER"], N + 1)
         self.assertEqual(counts["SYNCHRONIZATION"], 1)
         self.assertEqual(
             database.rows(f"SELECT DISTINCT copyKind, bytes FROM {PREFIX}MEMCPY"), [(1, 4096)]
@@ -42,7 +47,7 @@ class Hello(FakeTest):
         self.assertEqual(database.rows(kernel), [(32, 64, 1, 256, 128, 8192, -3, 0, 11, 7, 0, 0)])
 
     def test_times(self):
-        database = self.hello(20)
+        database = self.plain()
         for kind in ("CONCURRENT_KERNEL", "MEMCPY", "MEMSET", "RUNTIME", "DRIVER"):
             self.assertEqual(
                 database.count(f'{kind} WHERE start = 0 OR "end" < start OR start IS NULL'), 0, kind
@@ -58,16 +63,16 @@ class Hello(FakeTest):
         self.assertEqual(database.one("SELECT count(*) FROM launches WHERE launch_latency < 0"), 0)
 
     def test_correlation(self):
-        database = self.hello(25)
+        database = self.plain()
         self.assert_correlated(database)
         self.assertEqual(
             database.rows(
                 "SELECT api_domain, api_name, count(*) FROM launches GROUP BY 1, 2 ORDER BY 1, 2"
             ),
             [
-                ("driver", "cuLaunchKernel", 25),
+                ("driver", "cuLaunchKernel", N),
                 ("runtime", "cudaGraphLaunch", 3),
-                ("runtime", "cudaLaunchKernel", 25),
+                ("runtime", "cudaLaunchKernel", N),
             ],
         )
         # A graph's kernels share its launch.
@@ -83,7 +88,7 @@ class Hello(FakeTest):
         )
 
     def test_names(self):
-        database = self.hello(3)
+        database = self.plain()
         self.assertEqual(
             database.rows("SELECT DISTINCT name, short_name FROM kernels ORDER BY 1"),
             [
@@ -102,13 +107,13 @@ class Hello(FakeTest):
         )  # fmt: skip
 
     def test_process_and_run(self):
-        database = self.hello(3)
+        database = self.plain()
         (process,) = database.rows(
             """SELECT number, executable, command_line, cupti_version, driver_version, exit_status,
                       exit_signal, goodbye, salvaged FROM PROCESS"""
         )
         hello = self.program("hello")
-        self.assertEqual(process, (0, hello, hello + " 3", 130500, 13000, 0, None, 1, 0))
+        self.assertEqual(process, (0, hello, f"{hello} {N}", 130500, 13000, 0, None, 1, 0))
         run = database.run()
         self.assertEqual(run["finished"], 1)
         self.assertEqual(run["loss"], 0)
@@ -126,7 +131,7 @@ class Hello(FakeTest):
         self.assertEqual(len(database.run()["boot_id"]), 36)
 
     def test_clocks(self):
-        (first, last) = self.hello(3).rows(
+        (first, last) = self.plain().rows(
             "SELECT realtime, monotonic, cupti, monotonicRaw, ticks FROM CLOCK"
         )
         self.assertTrue(all(before < after for before, after in zip(first, last)), (first, last))
@@ -136,14 +141,14 @@ class Hello(FakeTest):
         state = (ctypes.c_long * 64)()  # struct timex
         ctypes.CDLL(None).adjtimex(state)
         most, is_free = state[3] * 1000, ctypes.c_int(state[5]).value & 0x40
-        stored = self.hello(3).run().get("clock_error_ns")
+        stored = self.plain().run().get("clock_error_ns")
         if is_free:
             self.assertIsNone(stored)
         else:
             self.assertLess(abs(stored - most), 100_000_000)
 
     def test_statistics(self):
-        database = self.hello(50)
+        database = self.plain()
         self.assert_all_there(database)
         self.assertEqual(database.losses(), {})
         for kind, written in self.ledger().items():
@@ -190,17 +195,19 @@ class Hello(FakeTest):
 
 class Threads(FakeTest):
     def test_eight_threads(self):
-        self.profile_with_ledger("threads", 8, 2000, check=0)
+        n = 500 if SANITIZED else 2000
+        self.profile_with_ledger("threads", 8, n, check=0)
         database = self.database()
-        self.assertEqual(database.kernels(), {f"thread_kernel_{i}": 2000 for i in range(8)})
+        self.assertEqual(database.kernels(), {f"thread_kernel_{i}": n for i in range(8)})
         self.assert_all_there(database)
         self.assert_correlated(database)
         self.assertEqual(database.losses(), {})
         self.assertEqual(
-            database.rows(f"""SELECT count(*) FROM {PREFIX}RUNTIME GROUP BY threadId"""),
-            [(2000,)] * 8,
+            database.rows(f"""SELECT count(*) FROM {PREFIX}RUNTIME GROUP BY threadId"""), [(n,)] * 8
         )
-        self.assertEqual(database.one("SELECT count(*) FROM NVTX_RANGE WHERE stop > 0"), 1600)
+        self.assertEqual(
+            database.one("SELECT count(*) FROM NVTX_RANGE WHERE stop > 0"), 8 * n // 10
+        )
 
 
 if __name__ == "__main__":

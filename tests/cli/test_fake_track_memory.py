@@ -15,9 +15,11 @@ CONTEXT, MODULE = 256 * MIB, MIB  # memory that the stand-in uses for them
 
 
 class TrackMemory(FakeTest):
-    def track(self, *words, options=(), **environment):
-        return self.profile(
-            "memory", *words, options=["--track-memory", *options], check=0, **environment
+    def track(self, *words, options=()):
+        return self.made_once(
+            lambda: self.profile("memory", *words, options=["--track-memory", *options], check=0),
+            words,
+            tuple(options),
         )
 
     def tables(self, *options):
