@@ -174,14 +174,16 @@ class Pytest(ScriptTest):
             self.assertEqual(database.count("CONCURRENT_KERNEL"), launches)
 
     def test_baselines(self):
-        def run(time, *words, code=0):
-            os.environ["KERNEL_NS"] = str(time)
-            self.addCleanup(os.environ.pop, "KERNEL_NS", None)
+        def run(ms, *words, code=0):
+            """`ms`: how long a kernel takes, in the test of three of them."""
+            os.environ["KERNEL_MS"] = str(ms)
+            self.addCleanup(os.environ.pop, "KERNEL_MS", None)
             ran = self.run_pytest(
                 """
                 @pytest.mark.parametrize("launches", [2, 3])
                 def test_work(launches):
-                    cuda.fake_kernel_time(ctypes.c_uint64(int(os.environ["KERNEL_NS"])))
+                    ms = int(os.environ["KERNEL_MS"]) if launches == 3 else 20
+                    cuda.fake_kernel_time(ctypes.c_uint64(ms * 1_000_000))
                     cuda.fake_launch(b"kernel", launches)
                     cuda.fake_synchronize()
 
@@ -192,17 +194,17 @@ class Pytest(ScriptTest):
             self.assertEqual(ran.returncode, code, ran.stdout + ran.stderr)
             return ran.stdout
 
-        self.assertEqual(run(20_000_000).count("has no baseline"), 2)
-        run(20_000_000, "--gpuprof-update")
+        self.assertEqual(run(20).count("has no baseline"), 2)
+        run(20, "--gpuprof-update")
         files = sorted(os.listdir(self.folder / "base"))
         self.assertEqual(len(files), 2, files)
         self.assertRegex(files[0], r"^test-test_it-py-test_work-2--[0-9a-f]{8}\.json$")
-        self.assertEqual(run(20_000_000).count("Same: the run takes"), 2)
-        said = run(30_000_000, code=1)
-        self.assertIn("gpuprof: Slower: the run takes 40.000ms in A and 60.000ms in B", said)
-        self.assertIn("2 failed, 1 passed", said)
-        run(30_000_000, "--gpuprof-threshold=60%")
-        self.assertIn("takes a percentage", run(20_000_000, "--gpuprof-threshold=much", code=1))
+        said = run(30, code=1)
+        self.assertEqual(said.count("Same: the run takes"), 1, said)
+        self.assertIn("gpuprof: Slower: the run takes 60.000ms in A and 90.000ms in B", said)
+        self.assertIn("1 failed, 2 passed", said)
+        run(30, "--gpuprof-threshold=60%")
+        self.assertIn("takes a percentage", run(20, "--gpuprof-threshold=much", code=1))
 
     @unittest.skipIf(ctypes.util.find_library("cuda"), "there is a driver")
     def test_no_driver(self):
@@ -267,8 +269,9 @@ class Notebook(ScriptTest, MetricTest):
             **{name: value for name, value in SETTINGS.items() if name != "PYTHONPATH"},
         )
 
-    def test_a_cell(self):
-        self.run_cells(
+    def test_cells(self):
+        """One that is recorded, one that is measured, and one that fails."""
+        out = self.run_cells(
             """
             cell = shell.run_cell_magic("gpuprof", "--width 60", "work(5)\\nx = 7")
             assert shell.user_ns["x"] == 7
@@ -280,24 +283,14 @@ class Notebook(ScriptTest, MetricTest):
             again = shell.run_cell_magic("gpuprof", "-o kept.sqlite", "work(4)")
             assert len(gpuprof.open("kept.sqlite").kernels) == 4
             assert "begun_late 1" in repr(again)
-            """
-        )
 
-    def test_metrics_of_a_cell(self):
-        self.run_cells(
-            """
             line = "--metrics dram__bytes_read.sum,sm__ctas_launched.sum"
             cell = shell.run_cell_magic("gpuprof", line, "work(3)")
             values = sorted(row["value"] for row in cell.run.kernel_metrics.dicts())
             assert values == [64.0] * 3 + [65536.0] * 3, values
             text = repr(cell)
             assert "dram__bytes_read.sum" in text and "64.000000" in text and "None" not in text, text
-            """
-        )
 
-    def test_a_cell_that_fails(self):
-        out = self.run_cells(
-            """
             cell = shell.run_cell_magic("gpuprof", "", "work(2)\\n1 / 0")
             assert len(cell.run.kernels) == 2
             try:
