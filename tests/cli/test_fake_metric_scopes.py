@@ -4,7 +4,7 @@ import collections
 import unittest
 
 from fake_metrics import ONE, THROUGHPUT, TWO_GROUPS, MetricTest, expected
-from fake_run import PREFIX
+from fake_run import PREFIX, SANITIZED
 
 
 class Scopes(MetricTest):
@@ -39,7 +39,8 @@ class Scopes(MetricTest):
         # The second launch of each shape.
         second = dict(sorted(kernels.items())[3:6])
         self.assert_measured(database, second, "dram__bytes_read.sum")
-        for other in ("2:8:saxpy:2", "1:7:saxpy:2", "1:8:copy:2", "1:8:saxpy:9"):
+        others = ("1:8:saxpy:9", "2:8:saxpy:2", "1:7:saxpy:2", "1:8:copy:2")
+        for other in others[:1] if SANITIZED else others:
             with self.subTest(other=other):
                 self.assertEqual(self.values(self.measured("--kernels", other)), [])
 
@@ -106,7 +107,8 @@ class Ranges(MetricTest):
             self.assertEqual(one.value, expected(one.metric, launches), one)
 
     def test_nvtx(self):
-        for name, launches in (("forward", 3), ("backward", 2), ("step", 5)):
+        names = (("step", 5), ("forward", 3), ("backward", 2))
+        for name, launches in names[:1] if SANITIZED else names:
             with self.subTest(name=name):
                 run, database, values = self.ranges(f"nvtx:^{name}$", "ranges", 4)
                 # Ranges with the same name stay separate.
