@@ -56,7 +56,7 @@ class Trace(ScriptTest):
                 arenas = open("/proc/self/maps").read().count("gpuprof-arena")
                 return threads, files, arenas
 
-            for i in range(12):
+            for i in range(6):
                 with trace(f"run{i}.sqlite", "gpu,api,nvtx") as t:
                     work(3 + i)
                 work(50)
@@ -74,7 +74,7 @@ class Trace(ScriptTest):
             assert held()[0] <= few[0] and held()[1:] == few[1:], (few, held())
             """
         )
-        for i in range(12):
+        for i in range(6):
             self.assertEqual(self.kernels(f"run{i}.sqlite"), 3 + i)
 
     def test_other_kinds_each_time(self):
