@@ -25,11 +25,11 @@ class CheckPage(unittest.TestCase):
         return subprocess.run([SCRIPT, *words], text=True, capture_output=True, timeout=300, check=False, **more)  # fmt: skip
 
     def test_mistakes_are_found(self):
+        """And nothing in the other modules. scripts/format --check asks that nothing is found in all of them as they are."""
         with tempfile.TemporaryDirectory() as folder:
             client = shutil.copytree(
                 SOURCE / "libprof/view/client", pathlib.Path(folder) / "client"
             )
-            self.assertEqual(self.check(client).stdout, "")
             for name, line in MISTAKES.items():
                 file = client / name
                 imports = "import {state} from './state.js';\n" if name == "jump.js" else ""

@@ -143,16 +143,29 @@ class Format(unittest.TestCase):
         self.assertEqual(decode(json.loads(example)), {3: ([pieces, []], []), 4: ([], points)})
 
 
+class Replayed(dict):
+    """Profiles by the names of captures. Each is made when a test first asks for it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.captures = {capture.stem: capture for capture in captures()}
+
+    def __missing__(self, name):
+        self[name] = self.folder / f"{name}.sqlite"
+        subprocess.run([GPUPROF, "replay", "-q", "-o", self[name], self.captures[name]], check=True)
+        return self[name]
+
+    def items(self):
+        """All of them."""
+        return [(name, self[name]) for name in self.captures]
+
+
 class Profiles(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="view-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.profiles = {}
-        for capture in captures():
-            profile = cls.folder / f"{capture.stem}.sqlite"
-            subprocess.run([GPUPROF, "replay", "-q", "-o", profile, capture], check=True)
-            cls.profiles[capture.stem] = profile
+        cls.profiles = Replayed(cls.folder)
 
 
 @unittest.skipUnless(GPUPROF, "GPUPROF is not set")
