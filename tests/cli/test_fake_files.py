@@ -184,7 +184,7 @@ class TheOldFile(FilesTest):
                 )
                 stack.callback(reader.kill)
                 reader.stdout.readline()
-            for _ in range(20):
+            for _ in range(12):
                 run = subprocess.run([GPUPROF, "-f", "-o", self.output, "true"], capture_output=True,
                                      cwd=self.folder, env=self.environment({}), check=False)  # fmt: skip
                 self.assertIn(run.returncode, (0, 21), run.stderr)
