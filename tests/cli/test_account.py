@@ -70,6 +70,7 @@ class Run:
         ]
         self.launches = {}  # by correlation id
         self.calls_of = collections.defaultdict(list)  # by process
+        self.known = {}  # results of host()
         for call in self.calls:
             self.calls_of[call[4]].append(call)
             if call[6]:
@@ -105,9 +106,11 @@ class Run:
             return "queued", "cudaStreamWaitEvent" if waited else None
         if launch and now >= launch[0]:
             return "launch", re.sub("_.*", "", launch[3])
-        return self.host(process, now, until)
+        key = process, now, until  # windows share their edges
+        if key not in self.known:
+            self.known[key] = self.host(*key)
+        return self.known[key]
 
-    @functools.cache  # windows share edges
     def host(self, process, now, until):
         """What the host did meanwhile."""
         mine = self.calls_of[process]
