@@ -57,8 +57,15 @@ class Import(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name)
+        self.opened = {}
+        self.addCleanup(self.close)
+
+    def close(self):
+        while self.opened:
+            self.opened.popitem()[1].close()
 
     def gpuprof(self, *words, code=0):
+        self.close()  # it may replace the file
         ran = subprocess.run([GPUPROF, *map(str, words)], cwd=self.folder, text=True,
                              capture_output=True, timeout=300, check=False)  # fmt: skip
         self.assertEqual(ran.returncode, code, f"{words}\n{ran.stdout}{ran.stderr}")
@@ -70,8 +77,9 @@ class Import(unittest.TestCase):
 
     def query(self, file, query):
         query = query.replace("ZERO", "(SELECT value FROM RUN WHERE key = 'zero_ns')")
-        with contextlib.closing(sqlite3.connect(self.folder / file)) as connection:
-            return connection.execute(query).fetchall()
+        if file not in self.opened:  # which parses each view
+            self.opened[file] = sqlite3.connect(self.folder / file)
+        return self.opened[file].execute(query).fetchall()
 
     def imported(self, file, **options):
         ran = self.gpuprof("import", file, "-f", "-o", "run.sqlite", **options)
@@ -812,6 +820,7 @@ class Kineto(Import):
                                  cwd=self.folder, capture_output=True, text=True, timeout=300,
                                  check=False)  # fmt: skip
             self.assertIn(ran.returncode, (0, 20), f"{bytes(damaged)}\n{ran.stderr}")
+            self.close()
             if ran.returncode == 0:
                 found = self.query("run.sqlite", "PRAGMA integrity_check")
                 self.assertEqual(found, [("ok",)])

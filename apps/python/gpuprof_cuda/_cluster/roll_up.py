@@ -111,12 +111,12 @@ class _Rank:
         )
 
     def thin(self, n: int) -> None:
-        for kind, query in _KEPT.items():
-            with contextlib.closing(duckdb.connect(config={"threads": 1})) as connection:
+        with contextlib.closing(duckdb.connect(config={"threads": 1})) as connection:
+            for kind, query in _KEPT.items():
                 connection.register("t", self.tables[kind])
                 kept = connection.execute(query.replace("$n", str(n))).arrow()
-            table = kept.read_all() if hasattr(kept, "read_all") else kept
-            self.tables[kind] = table.select(KINDS[kind].names).cast(KINDS[kind])
+                table = kept.read_all() if hasattr(kept, "read_all") else kept
+                self.tables[kind] = table.select(KINDS[kind].names).cast(KINDS[kind])
 
 
 def store_table(kind: str, columns: dict[str, Any]) -> pa.Table:
