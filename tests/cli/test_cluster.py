@@ -70,7 +70,7 @@ def content(folder):
 
 def analysed(plan):
     """The report on a plan, without files."""
-    connection = duckdb.connect()
+    connection = duckdb.connect(config={"threads": 1})
     ranks.fill(connection, ranks.Simulation(plan, KERNELS))
     return report._read(connection)
 
@@ -322,7 +322,7 @@ class Analysis(unittest.TestCase):
 
     def test_a_missing_record_is_no_mismatch(self):
         """Where NCCL's sequence numbers are known."""
-        connection = duckdb.connect()
+        connection = duckdb.connect(config={"threads": 1})
         ranks.fill(connection, ranks.Simulation(ranks.Plan(), KERNELS))
         lost = "rank = 2 AND step = 7 AND communicator = '000000000000a000' AND place"
         connection.execute(

@@ -64,11 +64,12 @@ class Import(unittest.TestCase):
         while self.opened:
             self.opened.popitem()[1].close()
 
-    def gpuprof(self, *words, code=0):
+    def gpuprof(self, *words, code=0, why=None):
         self.close()  # it may replace the file
         ran = subprocess.run([GPUPROF, *map(str, words)], cwd=self.folder, text=True,
                              capture_output=True, timeout=300, check=False)  # fmt: skip
-        self.assertEqual(ran.returncode, code, f"{words}\n{ran.stdout}{ran.stderr}")
+        codes = code if isinstance(code, tuple) else (code,)
+        self.assertIn(ran.returncode, codes, f"{why or words}\n{ran.stdout}{ran.stderr}")
         return ran
 
     def replay(self, capture):
@@ -109,11 +110,9 @@ class Nsys(Import):
                 of_profile(self.folder / "other.sqlite", self.folder / f"{capture}.sqlite")
                 ran = self.imported("other.sqlite")
                 self.assertIn("nothing lost", ran.stderr)
-                for query in (GPU_WORK, API_CALLS, LAUNCHES, RANGES):
-                    expected = self.query(f"{capture}.sqlite", query)
-                    self.assertEqual(self.query("run.sqlite", query), expected)
                 self.assertTrue(self.query("run.sqlite", GPU_WORK))
                 for query in (
+                    *(GPU_WORK, API_CALLS, LAUNCHES, RANGES),
                     "SELECT grid, block, registers, static_shared_memory, "
                     "dynamic_shared_memory, short_name FROM kernels ORDER BY start",
                     "SELECT kind, src_memory, dst_memory, bytes, start FROM memcpys ORDER BY start",
@@ -147,10 +146,7 @@ class Nsys(Import):
                 ran = self.imported(f"{capture}.nsys.sqlite")
                 self.assertIn("nothing lost", ran.stderr)
                 for query in (
-                    GPU_WORK,
-                    API_CALLS,
-                    LAUNCHES,
-                    RANGES,
+                    *(GPU_WORK, API_CALLS, LAUNCHES, RANGES),
                     "SELECT grid, block, registers, static_shared_memory, graph_node_id, "
                     "mangled_name FROM kernels WHERE start IS NOT NULL ORDER BY start, name",
                     "SELECT kind, src_memory, dst_memory, bytes, start - ZERO FROM memcpys "
@@ -474,10 +470,8 @@ class Kineto(Import):
                 for name in ("trace.json", "trace.json.gz"):
                     ran = self.imported(name)
                     self.assertIn("nothing lost", ran.stderr)
-                    for query in (GPU_WORK, API_CALLS, LAUNCHES, CLOSED_RANGES):
-                        expected = self.query(f"{capture}.sqlite", query)
-                        self.assertEqual(self.query("run.sqlite", query), expected)
                     for query in (
+                        *(GPU_WORK, API_CALLS, LAUNCHES, CLOSED_RANGES),
                         "SELECT grid, block, registers FROM kernels ORDER BY start",
                         "SELECT kind, bytes, start FROM memcpys ORDER BY start",
                         "SELECT bytes, start, NULL FROM memsets WHERE start IS NOT NULL "
@@ -816,11 +810,8 @@ class Kineto(Import):
             for _ in range(choice.randint(1, 4)):
                 damaged[choice.randrange(len(damaged))] = choice.choice(b'"{}[],:0-9.eE\\x')
             (self.folder / "damaged.json").write_bytes(damaged)
-            ran = subprocess.run([GPUPROF, "import", "damaged.json", "-f", "-o", "run.sqlite"],
-                                 cwd=self.folder, capture_output=True, text=True, timeout=300,
-                                 check=False)  # fmt: skip
-            self.assertIn(ran.returncode, (0, 20), f"{bytes(damaged)}\n{ran.stderr}")
-            self.close()
+            ran = self.gpuprof("import", "damaged.json", "-f", "-o", "run.sqlite", code=(0, 20),
+                               why=bytes(damaged))  # fmt: skip
             if ran.returncode == 0:
                 found = self.query("run.sqlite", "PRAGMA integrity_check")
                 self.assertEqual(found, [("ok",)])
