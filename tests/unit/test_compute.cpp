@@ -17,6 +17,7 @@
 #include "libprof/compute/sort_runs.hpp"
 #include "libprof/compute/sorted.hpp"
 #include "libprof/store/database_schema.hpp"
+#include "tests/unit/empty_profile.hpp"
 #include "tests/unit/loaded.hpp"
 
 using namespace gpuprof;
@@ -27,8 +28,7 @@ namespace {
 
 // A profile made by SQL, not by a loader.
 Database profile(const std::string& sql) {
-  Database database(":memory:", Database::Mode::create);
-  store::make_empty_profile(database, false);
+  Database database = test::empty_profile();
   database.execute(
       "INSERT INTO StringTable(_id_, value) VALUES(1, 'outer'), (2, 'inner'), (3, 'add'), "
       "(4, 'copy thread');"

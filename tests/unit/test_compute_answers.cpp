@@ -10,7 +10,7 @@
 #include "libprof/compute/derive.hpp"
 #include "libprof/compute/durations.hpp"
 #include "libprof/compute/memory/process_memory.hpp"
-#include "libprof/store/database_schema.hpp"
+#include "tests/unit/empty_profile.hpp"
 #include "tests/unit/loaded.hpp"
 
 using namespace gpuprof;
@@ -20,8 +20,7 @@ using test::rows;
 namespace {
 
 Database derived(const std::string& sql) {
-  Database database(":memory:", Database::Mode::create);
-  store::make_empty_profile(database, false);
+  Database database = test::empty_profile();
   database.execute(sql);
   CHECK(compute::compute(database, {.more = memory::write_process_memory}).empty());
   return database;

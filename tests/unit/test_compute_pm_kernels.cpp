@@ -3,16 +3,15 @@
 #include <string>
 
 #include "libprof/compute/derive.hpp"
-#include "libprof/store/database_schema.hpp"
 #include "libprof/store/sqlite.hpp"
+#include "tests/unit/empty_profile.hpp"
 
 using namespace gpuprof;
 
 namespace {
 
 store::Database file_with(const std::string& rows) {
-  store::Database file(":memory:", store::Database::Mode::create);
-  store::make_empty_profile(file, false);
+  store::Database file = test::empty_tables();
   file.execute(
       "INSERT INTO PM_METRIC(_id_, name, part, place) VALUES(1, 'a', 0, 1), (2, 'b', 0, 2), "
       "(17, 'c', 1, 1)");

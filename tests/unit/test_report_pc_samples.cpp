@@ -11,7 +11,7 @@
 #include "libprof/report/bars.hpp"
 #include "libprof/report/report.hpp"
 #include "libprof/report/source_text.hpp"
-#include "libprof/store/database_schema.hpp"
+#include "tests/unit/empty_profile.hpp"
 #include "tests/unit/printed.hpp"
 
 using namespace gpuprof;
@@ -22,8 +22,7 @@ namespace {
 
 // Two functions; of `slow` two lines are known, and one address has no line.
 store::Database samples(const std::string& more = {}) {
-  store::Database file(":memory:", store::Database::Mode::create);
-  store::make_empty_profile(file, false);
+  store::Database file = test::empty_tables();
   file.execute(
       "INSERT INTO StringTable(_id_, value, demangled) VALUES(1, '_Z4slowv', 'slow()'), "
       "(2, 'fast', 'fast'), (3, '/src/a.cu', NULL);"
@@ -109,8 +108,7 @@ TEST_CASE("PC samples with numbers that cannot be are skipped or bounded") {
 }
 
 TEST_CASE("a profile without PC samples says how to have some") {
-  store::Database file(":memory:", store::Database::Mode::create);
-  store::make_empty_profile(file, false);
+  store::Database file = test::empty_tables();
   CHECK(has(printed(file), "No PC samples are in the profile"));
 }
 

@@ -7,7 +7,7 @@
 
 #include "libprof/report/pm_samples.hpp"
 #include "libprof/report/report.hpp"
-#include "libprof/store/database_schema.hpp"
+#include "tests/unit/empty_profile.hpp"
 #include "tests/unit/printed.hpp"
 
 using namespace gpuprof;
@@ -18,8 +18,7 @@ namespace {
 
 // Device 0: 10 in [1000, 1100), 30 in [1100, 1400), none in [1400, 1500), 50 in [1500, 1600).
 store::Database samples(const std::string& more = {}) {
-  store::Database file(":memory:", store::Database::Mode::create);
-  store::make_empty_profile(file, false);
+  store::Database file = test::empty_tables();
   file.execute(
       "INSERT INTO PM_METRIC(_id_, name, unit, part, place) VALUES(1, 'busy', '%', 0, 1), "
       "(2, 'bytes', 'byte/s', 0, 2), (17, 'far', NULL, 1, 1);"
@@ -144,7 +143,6 @@ TEST_CASE("percentiles of PM samples are values that were not exceeded for so lo
 }
 
 TEST_CASE("a profile without PM samples says how to have some") {
-  store::Database file(":memory:", store::Database::Mode::create);
-  store::make_empty_profile(file, false);
+  store::Database file = test::empty_tables();
   CHECK(has(printed(file), "No PM samples are in the profile"));
 }

@@ -8,7 +8,7 @@
 
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/report/report.hpp"
-#include "libprof/store/database_schema.hpp"
+#include "tests/unit/empty_profile.hpp"
 #include "tests/unit/printed.hpp"
 
 using namespace gpuprof;
@@ -18,8 +18,7 @@ using gpuprof::test::has;
 namespace {
 
 store::Database empty() {
-  store::Database file(":memory:", store::Database::Mode::create);
-  store::make_empty_profile(file, false);
+  store::Database file = test::empty_tables();
   return file;
 }
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "libprof/store/database_schema.hpp"
 #include "libprof/terminal/busy_cells.hpp"
 #include "libprof/terminal/timeline.hpp"
+#include "tests/unit/empty_profile.hpp"
 
 using namespace gpuprof;
 using terminal::BusyCells;
@@ -17,8 +17,7 @@ using terminal::BusyCells;
 namespace {
 
 store::Database timeline_profile(const std::string& sql) {
-  store::Database database(":memory:", store::Database::Mode::create);
-  store::make_empty_profile(database, false);
+  store::Database database = test::empty_profile();
   database.execute(
       "INSERT INTO StringTable(_id_, value) VALUES(1, 'step'), (2, 'in' || char(27));" + sql);
   return database;
