@@ -174,10 +174,19 @@ function(gpuprof_python_tests folder)
     return()
   endif()
   if(NOT GPUPROF_PYTHON)
-    # Itself, where python3 is a script that starts it, as pyenv's is.
-    execute_process(COMMAND python3 -c "import sys; print(sys.executable)" COMMAND_ERROR_IS_FATAL ANY
+    # Itself, where python3 is a script that starts it, as pyenv's is. If Debian's is of the same version, for which
+    # scripts/setup gets packages, that one: what else an installation imports at its start can take longer than a test.
+    set(_what "import sys\nprint(sys.executable, sys.version_info[:2])")
+    execute_process(COMMAND python3 -c "${_what}" COMMAND_ERROR_IS_FATAL ANY
                     OUTPUT_VARIABLE _python OUTPUT_STRIP_TRAILING_WHITESPACE)
-    set(GPUPROF_PYTHON ${_python} CACHE FILEPATH "The python3 that runs tests")
+    execute_process(COMMAND /usr/bin/python3 -c "${_what}"
+                    OUTPUT_VARIABLE _debians OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    string(REGEX MATCH "^[^ ]+" _program "${_python}")
+    string(REGEX MATCH "\\(.*\\)$" _version "${_python}")
+    if(_debians STREQUAL "/usr/bin/python3 ${_version}")
+      set(_program /usr/bin/python3)
+    endif()
+    set(GPUPROF_PYTHON ${_program} CACHE FILEPATH "The python3 that runs tests")
   endif()
   foreach(_file IN LISTS _files)
     get_filename_component(_stem ${_file} NAME_WE)
@@ -208,7 +217,10 @@ function(gpuprof_python_tests folder)
       set_tests_properties(${_name} PROPERTIES DISABLED TRUE)
     endif()
     gpuprof_test_cost(${_file} 10 _cost)
+    # Scripts that a test starts find the same python3 first.
+    get_filename_component(_bin ${GPUPROF_PYTHON} DIRECTORY)
     set_tests_properties(${_name} PROPERTIES LABELS "${_labels}" TIMEOUT ${GPUPROF_PYTHON_TIMEOUT} COST ${_cost}
-                         ENVIRONMENT "${GPUPROF_PYTHON_TEST_ENVIRONMENT}" SKIP_RETURN_CODE 77)
+                         ENVIRONMENT "${GPUPROF_PYTHON_TEST_ENVIRONMENT}" SKIP_RETURN_CODE 77
+                         ENVIRONMENT_MODIFICATION PATH=path_list_prepend:${_bin})
   endforeach()
 endfunction()

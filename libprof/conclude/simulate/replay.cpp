@@ -183,7 +183,9 @@ class Replay {
     // What is not known to be waited for takes as long as it did.
     std::int64_t unknown = work.begin - over.recorded;
     if (change_.has(queued)) unknown = std::min(unknown, compute::launch_latency);
-    if (is_gone(work)) unknown = 0;
+    // Without it, the gap between it and the work before is gone, too. A launch still takes its
+    // time to reach the GPU.
+    if (is_gone(work) && over.recorded > work.ready) unknown = 0;
     const std::int64_t begin = over.now + unknown;
     return moved ? std::max(begin, copies_like(work).over(work.begin).now) : begin;
   }
