@@ -253,6 +253,7 @@ class Several(AttachTest):
         """A program and two children, one of which cannot be attached to."""
         steady = f"{self.program('steady')} 100 1 >>log"
         script = f"{steady} & env -u FAKE_CUDA_EVENT_THREAD {steady} & exec {self.program('obeys')}"
+        (self.folder / "log").touch()
         target = self.start_ready(["sh", "-c", script], FAKE_CUDA_EVENT_THREAD=1)
         self.wait_for(lambda: (self.folder / "log").read_text().count("launching") == 2)
         attached = subprocess.Popen(
