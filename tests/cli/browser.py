@@ -13,7 +13,11 @@ import subprocess
 import tempfile
 import time
 
-PROGRAM = os.environ.get("GPUPROF_BROWSER") or shutil.which("chromium")
+PROGRAM = (
+    os.environ.get("GPUPROF_BROWSER")
+    or shutil.which("chromium-headless-shell")
+    or shutil.which("chromium")
+)
 WITHOUT = (
     "there is no chromium (scripts/setup --tests installs Debian's; GPUPROF_BROWSER names another)"
 )

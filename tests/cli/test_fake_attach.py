@@ -9,6 +9,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 import unittest
@@ -238,7 +239,8 @@ class Container(AttachTest):
 
     def test_several_containers(self):
         """The first process says where the files are; one in another container is left alone."""
-        targets = [self.inside(*self.hide("/tmp")) for _ in range(2)]
+        hidden = [mount for path in {"/tmp", tempfile.gettempdir()} for mount in self.hide(path)]
+        targets = [self.inside(*hidden) for _ in range(2)]
         command = self.attach_command(os.getpid(), "--tree", "--for", "100ms")
         ran = subprocess.run(command, env=self.environment({}), stdin=subprocess.DEVNULL, capture_output=True,
                              text=True, timeout=60, check=False)  # fmt: skip
