@@ -20,7 +20,6 @@ EXCEPTIONS = {
     ("bench_metrics", "--part"): NEEDS_GPU,
     ("bench_metrics", "--python"): NEEDS_GPU,
     ("bench_view", "--browser"): "takes a minute in Chromium",
-    ("build", "--lines"): BY_HAND,
     ("check_portable", "--build"): "needs root and the root folder of another system",
     ("check_portable", "--in"): "needs root and the root folder of another system",
     ("faults", "--write"): "writes docs/reliability.md",
