@@ -61,9 +61,10 @@ if(GPUPROF_SANITIZE)
     # One build serves all tests with ASan and UBSan and the fuzz targets. Null pointers show under ASan too.
     set(_sanitize -fsanitize=address,undefined -fno-sanitize-recover=undefined
         -fno-sanitize=null,vptr,object-size,function)
-    # What -fsanitize=fuzzer-no-link stands for, without its sanitizer, of which the parser would have to know.
+    # What -fsanitize=fuzzer-no-link does. That option itself matters to the parser, too (Precompiled.cmake).
     set(GPUPROF_FUZZED -fsanitize-coverage=inline-8bit-counters,indirect-calls,trace-cmp,pc-table,stack-depth
-        -fno-builtin-bcmp -fno-builtin-memcmp -fno-builtin-strcmp -fno-builtin-strncmp)
+        -fno-builtin-bcmp -fno-builtin-memcmp -fno-builtin-memmem -fno-builtin-strcmp -fno-builtin-strncmp
+        -fno-builtin-strcasecmp -fno-builtin-strncasecmp -fno-builtin-strstr -fno-builtin-strcasestr)
   elseif(GPUPROF_SANITIZE STREQUAL "thread")
     set(_sanitize -fsanitize=thread -fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/tsan_ignored.txt)
     add_compile_options("SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/tsan_clocklock.hpp")

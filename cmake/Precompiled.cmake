@@ -1,6 +1,6 @@
-# The standard library and JSON are parsed once for each set of compiler options that tell the parser something,
-# and not by every target. Only for Clang: GCC takes as long with them as without. scripts/lint compiles without
-# this, so a file includes all that it uses.
+# The standard library and JSON are parsed once for each set of compiler options that matter to the parser, and not
+# by every target. Only for Clang: GCC takes as long with them as without. scripts/lint compiles without this, so a
+# file includes all that it uses.
 
 set(_headers algorithm array atomic charconv chrono cmath condition_variable cstdint cstring deque filesystem
     fstream functional iostream map memory mutex optional ranges set span string string_view thread
@@ -19,7 +19,7 @@ function(gpuprof_precompile folder)
       continue()
     endif()
     get_target_property(_options ${_target} COMPILE_OPTIONS)
-    # What only the code that is generated depends on, which is not in a precompiled header.
+    # These matter to the generated code alone, and a precompiled header has none.
     list(FILTER _options EXCLUDE REGEX "^-g[0-9]?$|^-fno-sanitize=alignment$|^-fsanitize-coverage=|^-fno-builtin-")
     get_target_property(_visibility ${_target} CXX_VISIBILITY_PRESET)
     string(MD5 _name "${_options} ${_visibility}")

@@ -410,7 +410,7 @@ class Measured(AttachTest, MetricTest):
                 sampled = database.rows(
                     "SELECT s.threadId, sum(s.samples) FROM CPU_SAMPLE AS s JOIN STACK_FRAME AS f"
                     " ON f.frame = s.frame AND f.processId = s.processId"
-                    " WHERE f.function LIKE '%compute%' GROUP BY 1")  # fmt: skip
+                    " WHERE f.function LIKE '%compute_for%' GROUP BY 1")  # fmt: skip
                 self.assertEqual({thread for thread, _ in sampled}, threads)
                 self.assertEqual(database.one("SELECT value FROM STATISTIC WHERE name = 'begun_late'"), 1)  # fmt: skip
                 self.assertEqual(database.rows("SELECT * FROM losses"), [])

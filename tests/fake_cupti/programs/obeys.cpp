@@ -24,8 +24,8 @@
 
 namespace {
 
-// For the threads that compute: how often they were told to, for how long the last time, 0 at the
-// end, and how many of them have done so.
+// For the threads that compute: the number of orders, the ms of the last one (0: the end), and how
+// many threads have carried it out.
 std::atomic<int> orders{0}, order_ms{0}, computed{0};
 std::atomic<int> urged{0}, timed{0};
 
@@ -37,7 +37,7 @@ void count_urges(int, siginfo_t* info, void*) {
 }  // namespace
 
 // Not static: its name is looked for.
-[[gnu::noinline]] void compute(int ms) {
+[[gnu::noinline]] void compute_for(int ms) {
   const auto ran = [] {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -49,12 +49,12 @@ void count_urges(int, siginfo_t* info, void*) {
   }
 }
 
-void compute_when_told(int orders_seen) {
+void follow_orders(int orders_seen) {
   while (true) {
     orders.wait(orders_seen);
     ++orders_seen;
     if (order_ms.load() == 0) return;
-    compute(order_ms.load());
+    compute_for(order_ms.load());
     ++computed;
   }
 }
@@ -110,7 +110,7 @@ int main() {
       std::atomic<long> thread{0};
       computing.emplace_back([&thread, seen = orders.load()] {
         thread.store(syscall(SYS_gettid));
-        compute_when_told(seen);
+        follow_orders(seen);
       });
       while (thread.load() == 0) std::this_thread::yield();
       std::cout << thread.load() << std::endl;
