@@ -255,7 +255,8 @@ std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const T
   read_gpu_work(snapshot,
                 {.visit =
                      [&](const GpuWork& work) {
-                       idle.add(work);
+                       idle.add_asked_for(work.correlation);
+                       idle.add_waited_for(work);
                        devices.try_emplace(work.device, idle, windows).first->second.add(work);
                      },
                  .restart =

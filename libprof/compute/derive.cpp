@@ -110,7 +110,7 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
                                    number = work.device;
                                    device = &time_of(number);
                                  }
-                                 idle.add(work);
+                                 idle.add_waited_for(work);
                                  steps.add(work);
                                  device->add(work);
                                  if (work.communicates) communicating.insert(work.name);
@@ -144,18 +144,17 @@ void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
   const RangeIndex index(snapshot, parents);
   read_made_nodes(snapshot.database());
   read_calls(snapshot, index, indexes, check);
-  const auto join = [this,
-                     same = LaunchTimes::same_names(snapshot.database(), kernel_times.names())] {
-    launch_times.join(idle.launch_calls(), call_times, same);
+  const auto finish = [this, same = LaunchTimes::same_names(
+                                 snapshot.database(), kernel_times.names())](const auto& go_on) {
+    LaunchTimes::Join join(launch_times, call_times, same);
+    idle.finish(go_on, [&](const LaunchCall& call) { join.take(call); });
   };
   // Host samples may take long, and only this thread can be interrupted.
-  const bool interruptible = idle.knows_moments();
-  if (interruptible) idle.finish(check);
-  const auto finish = [this, interruptible, join] {
-    if (!interruptible) idle.finish([] {});
-    join();
-  };
-  second.exists() ? second.begin(finish) : finish();
+  if (second.exists() && !idle.knows_moments()) {
+    second.begin([finish] { finish([] {}); });
+  } else {
+    finish(check);
+  }
   steps.read_windows(snapshot, check);
   stack_lines.read(snapshot, check);
 }

@@ -28,7 +28,8 @@ void DeviceTime::step(std::int64_t time) {
       if (kernels_ > 0) its.beside_kernels += passed;
     }
   }
-  by_streams_[static_cast<std::int64_t>(at_work_.size())] += passed;
+  if (by_streams_.size() <= at_work_) by_streams_.resize(at_work_ + 1);
+  by_streams_[at_work_] += passed;
   account(passed);
 }
 
@@ -70,8 +71,11 @@ void DeviceTime::pass_until(std::int64_t time) {
     --(ended.computes ? kernels_ : copies_);
     communication_ -= ended.communicates;
     if (ended.direction != GpuWork::no_copy) --directions_[ended.direction].running;
-    const auto stream = at_work_.find(ended.stream);
-    if (--stream->second == 0) at_work_.erase(stream);
+    if (--ended.stream->second > 0) continue;
+    --at_work_;
+    if (streams_.size() - at_work_ <= most_idle_streams) continue;
+    latest_stream_ = nullptr;
+    streams_.erase(Stream(ended.stream->first));
   }
 }
 
@@ -96,18 +100,30 @@ void DeviceTime::add(const GpuWork& work) {
   pass_until(work.begin);
   if (running_.empty() && work.begin > now_) keep({now_, work.begin, last_ended_, work});
   step(work.begin);
-  const DeviceTime::Stream stream{work.process, work.stream};
-  running_.push({work.end, stream, work.computes(), work.communicates, work.direction});
-  ++(work.computes() ? kernels_ : copies_);
+  const Stream stream{work.process, work.stream};
+  if (!latest_stream_ || latest_stream_->first != stream) {
+    latest_stream_ = &*streams_.try_emplace(stream).first;
+  }
+  const bool computes = work.computes();
+  running_.push({work.end, latest_stream_, computes, work.communicates, work.direction});
+  ++(computes ? kernels_ : copies_);
   communication_ += work.communicates;
   if (work.direction != GpuWork::no_copy) ++directions_[work.direction].running;
-  ++at_work_[stream];
+  at_work_ += latest_stream_->second++ == 0;
   if (work.end >= last_ended_.end) last_ended_ = work;
 }
 
 void DeviceTime::finish() {
   while (!running_.empty()) pass_until(running_.top().end);
   end_part();
+}
+
+std::map<std::int64_t, std::int64_t> DeviceTime::streams() const {
+  std::map<std::int64_t, std::int64_t> times;
+  for (std::size_t number = 0; number < by_streams_.size(); ++number) {
+    if (by_streams_[number] != 0) times[static_cast<std::int64_t>(number)] = by_streams_[number];
+  }
+  return times;
 }
 
 std::vector<Gap> DeviceTime::gaps() const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <queue>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,7 @@ struct Gap {
   std::int64_t length() const { return end - begin; }
 };
 
-// Memory: the work running at a time, and the longest gaps.
+// Memory: the work running at a time, some streams, and the longest gaps.
 class DeviceTime {
  public:
   static constexpr std::size_t most_gaps = 10'000;
@@ -46,7 +47,7 @@ class DeviceTime {
   std::int64_t busy() const { return kernels_only_ + copies_only_ + both_; }
   std::int64_t gap_count() const { return gap_count_; }
   // Time in ns, by the number of streams at work.
-  const std::map<std::int64_t, std::int64_t>& streams() const { return by_streams_; }
+  std::map<std::int64_t, std::int64_t> streams() const;
   // By direction (CUpti_ActivityMemcpyKind).
   struct Copies {
     std::int64_t copying = 0;         // time with any copy running, ns
@@ -70,9 +71,18 @@ class DeviceTime {
 
  private:
   using Stream = std::pair<std::int64_t, std::int64_t>;  // process, stream
+  struct StreamHash {
+    std::size_t operator()(const Stream& stream) const {
+      return std::hash<std::int64_t>()(stream.first * 31 + stream.second);
+    }
+  };
+  using Streams = std::unordered_map<Stream, std::int64_t, StreamHash>;
+  // Streams without running work that are kept, as most soon have some again.
+  static constexpr std::size_t most_idle_streams = 4096;
+
   struct Running {
     std::int64_t end;
-    Stream stream;
+    Streams::value_type* stream;
     bool computes, communicates;
     std::int16_t direction;                                                 // of a copy
     bool operator<(const Running& other) const { return end > other.end; }  // earliest end on top
@@ -90,7 +100,9 @@ class DeviceTime {
   // Number running; communication kernels are also counted as kernels.
   std::int64_t kernels_ = 0, communication_ = 0, copies_ = 0;
   std::map<std::int16_t, Copies> directions_;
-  std::map<Stream, std::int64_t> at_work_;  // number running per stream
+  Streams streams_;                               // number running per stream
+  Streams::value_type* latest_stream_ = nullptr;  // of the latest work; null: it is not known
+  std::size_t at_work_ = 0;                       // streams with running work
   std::int64_t now_ = 0;
   bool begun_ = false;
   GpuWork last_ended_;  // the work with the latest end so far
@@ -98,8 +110,8 @@ class DeviceTime {
   std::int64_t kernels_only_ = 0, copies_only_ = 0, both_ = 0;
   std::int64_t exposed_communication_ = 0;
   std::int64_t gap_count_ = 0;
-  std::map<std::int64_t, std::int64_t> by_streams_;
-  std::vector<Gap> gaps_;  // a min-heap by length
+  std::vector<std::int64_t> by_streams_;  // by their number
+  std::vector<Gap> gaps_;                 // a min-heap by length
   std::map<Doing, Part> parts_;
   std::optional<Doing> doing_;  // nullopt: nothing
   Doing counted_{};             // what part_ is of, and is not yet in parts_

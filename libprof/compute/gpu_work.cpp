@@ -14,9 +14,23 @@
 
 namespace gpuprof::compute {
 
-bool GpuWork::is_kernel() const { return schema::gpu_kinds[kind].type == "kernel"; }
+namespace {
 
-bool GpuWork::computes() const { return is_kernel() || schema::gpu_kinds[kind].type == "graph"; }
+// Whether a kind is of one of the types; all work is asked.
+constexpr auto kinds_of(const auto&... types) {
+  std::array<bool, schema::gpu_kinds.size()> are{};
+  for (std::size_t i = 0; i < are.size(); ++i) {
+    are[i] = ((schema::gpu_kinds[i].type == types) || ...);
+  }
+  return are;
+}
+constexpr auto kernel_kinds = kinds_of("kernel"), computing_kinds = kinds_of("kernel", "graph");
+
+}  // namespace
+
+bool GpuWork::is_kernel() const { return kernel_kinds[kind]; }
+
+bool GpuWork::computes() const { return computing_kinds[kind]; }
 
 void CorrelationSet::add(std::int64_t correlation) {
   const std::int64_t number = block_of(correlation);

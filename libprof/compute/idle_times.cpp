@@ -7,9 +7,29 @@
 
 namespace gpuprof::compute {
 
-void IdleTimes::add(const GpuWork& work) {
-  add_asked_for(work.correlation);
-  if (work.copied != 0) waited_for_.add(work.correlation);
+void TimesNearGaps::add(std::span<const Gap> gaps) {
+  for (const Gap& gap : gaps) {
+    times_.push_back({saturating_subtract(gap.begin, close_launches), gap.end});
+  }
+}
+
+std::size_t TimesNearGaps::first_after(std::int64_t time) const {
+  const auto found = std::ranges::upper_bound(times_, time, {}, &Span::end);
+  return static_cast<std::size_t>(found - times_.begin());
+}
+
+void TimesNearGaps::merge() {
+  std::ranges::sort(times_, {}, &Span::begin);
+  std::size_t merged = 0;
+  for (const Span& time : times_) {
+    if (merged > 0 && time.begin <= times_[merged - 1].end) {
+      times_[merged - 1].end = std::max(times_[merged - 1].end, time.end);
+    } else {
+      times_[merged++] = time;
+    }
+  }
+  times_.resize(merged);
+  is_merged_ = true;
 }
 
 void IdleTimes::restart() {
@@ -17,6 +37,7 @@ void IdleTimes::restart() {
   ended_gaps_ = {};
   last_after_gap_ = 0;
   places_.clear();
+  near_gaps_ = {};
   by_window_.assign(windows_.size(), {});
 }
 
@@ -26,16 +47,18 @@ std::size_t IdleTimes::add_place(std::size_t window) {
 }
 
 void IdleTimes::set_longest(std::size_t place, std::vector<Gap> gaps) {
+  near_gaps_.add(gaps);
   Place& its = places_[place];
   its.idle.gaps = std::move(gaps);
   its.host.emplace(its.idle.gaps);
 }
 
-// `call.launches` is not known yet: most calls are far from all gaps, and it takes longer to find.
+// Most calls are far from all gaps. `call.launches` is not known yet: it takes longer to find.
 void IdleTimes::add(HostCall call) {
   if (call.begin <= 0 || call.end <= call.begin) return;
   if (call.process != latest_process_) processes_.insert(call.process);
   latest_process_ = call.process;
+  if (!near_gaps_.have(call.begin, call.end)) return;
   bool known = false;
   const auto window = std::ranges::partition_point(
       windows_, [&](const TimeBounds& each) { return each.to && *each.to <= call.begin; });
@@ -83,11 +106,16 @@ void IdleTimes::add(const Calls& calls) {
   }
 }
 
-void IdleTimes::finish(const std::function<void()>& check) {
+void IdleTimes::finish(const std::function<void()>& check,
+                       const std::function<void(const LaunchCall&)>& each_call) {
   moments_.find(check);
   for (Place& place : places_) place.idle.others.longest = place.idle.gaps;
-  launch_gaps_->join(launch_calls_, waited_for_, [&](std::size_t place) -> LaunchedGaps& {
+  LaunchGaps::Join gaps(*launch_gaps_, waited_for_, [&](std::size_t place) -> LaunchedGaps& {
     return places_[place].idle.others;
+  });
+  launch_calls_.for_each([&](const LaunchCall& call) {
+    gaps.take(call);
+    if (each_call) each_call(call);
   });
   for (Place& place : places_) {
     for (const std::int64_t process : processes_) place.host->know(process);

@@ -37,6 +37,34 @@ struct TimeBounds {
   std::optional<std::int64_t> from = {}, to = {};
 };
 
+// When a call may say something of a gap.
+class TimesNearGaps {
+ public:
+  void add(std::span<const Gap> gaps);
+  // Whether it may; calls arrive nearly in time order. Nothing may be added afterwards.
+  bool have(std::int64_t begin, std::int64_t end) {
+    if (!is_merged_) merge();
+    if (!is_first_after(latest_, begin)) latest_ = first_after(begin);
+    return latest_ < times_.size() && times_[latest_].begin <= end;
+  }
+
+ private:
+  struct Span {
+    std::int64_t begin, end;
+  };
+
+  bool is_first_after(std::size_t place, std::int64_t time) const {
+    return (place == 0 || times_[place - 1].end <= time) &&
+           (place == times_.size() || times_[place].end > time);
+  }
+  std::size_t first_after(std::int64_t time) const;
+  void merge();
+
+  std::vector<Span> times_;  // in order and apart, once they are merged
+  bool is_merged_ = false;
+  std::size_t latest_ = 0;
+};
+
 // Of several devices in several windows. Call in this order: all work and gaps are added, then the
 // longest gaps of each place, then the calls of the runtime, those of the driver, and finish().
 // Used by one thread. Memory: what Sorted uses, three times, the gaps and some bits per call.
@@ -64,10 +92,12 @@ class IdleTimes {
   void know(const std::vector<std::int64_t>& processes) {
     processes_.insert(processes.begin(), processes.end());
   }
-  // Its call; may be repeated.
-  void add(const GpuWork& work);
+  // Of all work: the id of its call, and whether that waits for it. May be repeated.
   void add_asked_for(std::int64_t correlation) {
     if (correlation != 0) asked_for_.add(correlation);
+  }
+  void add_waited_for(const GpuWork& work) {
+    if (work.copied != 0) waited_for_.add(work.correlation);
   }
   // A device in a window.
   std::size_t add_place(std::size_t window);
@@ -87,11 +117,12 @@ class IdleTimes {
     const columns::Column &correlation, &start, &end, &process, &cbid, &thread;
   };
   void add(const Calls& calls);
-  void finish(const std::function<void()>& check);
+  // `each_call` receives all launch calls, in the order of their ids.
+  void finish(const std::function<void()>& check,
+              const std::function<void(const LaunchCall&)>& each_call = {});
 
   const CorrelationSet& asked_for() const { return asked_for_; }
   // After finish().
-  LaunchCalls& launch_calls() { return launch_calls_; }
   const DeviceIdle& of(std::size_t place) const { return places_[place].idle; }
 
  private:
@@ -113,6 +144,7 @@ class IdleTimes {
   LaunchCalls launch_calls_;
   std::optional<LaunchGaps> launch_gaps_;
   std::deque<Place> places_;
+  TimesNearGaps near_gaps_;
   std::vector<std::vector<Place*>> by_window_;
   std::unordered_set<std::int64_t> processes_;  // whose calls are known
   std::optional<std::int64_t> latest_process_;  // in processes_

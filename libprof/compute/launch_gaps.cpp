@@ -75,32 +75,26 @@ void LaunchGaps::Launching::add(const LaunchCall& call) {
   process = its;
 }
 
-void LaunchGaps::join(LaunchCalls& calls, const CorrelationSet& waited_for,
-                      const std::function<LaunchedGaps&(std::size_t place)>& of) {
-  if (gaps_.empty()) return;
-  Sorted<Launched>::Cursor gap(gaps_);
-  Launching launching;
-  calls.for_each([&](const LaunchCall& call) {
-    const bool is_launch =
-        call.begin > 0 && call.end > call.begin && !waited_for.contains(call.correlation);
-    if (is_launch) launching.add(call);
-    while (!gap.at_end() && gap.front().correlation < call.correlation) gap.advance();
-    for (; !gap.at_end() && gap.front().correlation == call.correlation; gap.advance()) {
-      if (!is_launch) continue;
-      const Launched& its = gap.front();
-      const GapLaunch launch{.begin = call.begin,
-                             .arrival = saturating_add(call.end, launch_latency),
-                             .function = call.function,
-                             .for_event = its.for_event == 1};
-      LaunchedGaps& device = of(its.place);
-      if (auto* longest = find_longest(device, its.begin)) {
-        *longest = launch;
-      } else {
-        add_shorter(device, its.begin, its.begin + static_cast<std::int64_t>(its.length), launch,
-                    launching.since);
-      }
+void LaunchGaps::Join::take(const LaunchCall& call) {
+  const bool is_launch =
+      call.begin > 0 && call.end > call.begin && !waited_for_.contains(call.correlation);
+  if (is_launch) launching_.add(call);
+  while (!gap_.at_end() && gap_.front().correlation < call.correlation) gap_.advance();
+  for (; !gap_.at_end() && gap_.front().correlation == call.correlation; gap_.advance()) {
+    if (!is_launch) continue;
+    const Launched& its = gap_.front();
+    const GapLaunch launch{.begin = call.begin,
+                           .arrival = saturating_add(call.end, launch_latency),
+                           .function = call.function,
+                           .for_event = its.for_event == 1};
+    LaunchedGaps& device = of_(its.place);
+    if (auto* longest = find_longest(device, its.begin)) {
+      *longest = launch;
+    } else {
+      add_shorter(device, its.begin, its.begin + static_cast<std::int64_t>(its.length), launch,
+                  launching_.since);
     }
-  });
+  }
 }
 
 }  // namespace gpuprof::compute

@@ -56,11 +56,7 @@ class LaunchGaps {
 
   // In any order.
   void add(std::size_t place, const Gap& gap);
-  // `waited_for`: ids of work for which its call waits: such a call does not launch. `of` has the
-  // gaps of a place, with their `longest`; fills in the rest, `launches` only if any is known.
-  // Nothing may be added afterwards.
-  void join(LaunchCalls& calls, const CorrelationSet& waited_for,
-            const std::function<LaunchedGaps&(std::size_t place)>& of);
+  class Join;
 
  private:
   // There are as many as kernels, so they are small. What of one is beyond 18 minutes is not
@@ -83,6 +79,26 @@ class LaunchGaps {
 
   const StreamWaits& waits_;
   Sorted<Launched> gaps_;
+};
+
+// Fills in what is known of gaps by the calls that launched the work after them. Nothing may be
+// added to `gaps` any more, which must outlive this object, as must `waited_for`.
+class LaunchGaps::Join {
+ public:
+  // The gaps of a place, with their `longest`; `launches` is filled in only if any is known.
+  using Of = std::function<LaunchedGaps&(std::size_t place)>;
+  // `waited_for`: ids of work for which its call waits: such a call does not launch.
+  Join(LaunchGaps& gaps, const CorrelationSet& waited_for, Of of)
+      : gap_(gaps.gaps_), waited_for_(waited_for), of_(std::move(of)) {}
+
+  // In the order of the ids.
+  void take(const LaunchCall& call);
+
+ private:
+  Sorted<Launched>::Cursor gap_;
+  const CorrelationSet& waited_for_;
+  Of of_;
+  Launching launching_;
 };
 
 }  // namespace gpuprof::compute

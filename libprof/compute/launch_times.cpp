@@ -26,7 +26,7 @@ LaunchTimes::SameNames LaunchTimes::same_names(store::Database& database,
   return same;
 }
 
-void LaunchTimes::unless_full(const std::function<void()>& add) {
+void LaunchTimes::unless_full(auto&& add) {
   if (gave_up_) return;
   try {
     add();
@@ -55,25 +55,24 @@ std::uint32_t LaunchTimes::function_of(std::int64_t number, const CallTimes& fun
   return known->second;
 }
 
-// The call of an id gets all its launches.
-void LaunchTimes::join(LaunchCalls& calls, const CallTimes& functions, const SameNames& same) {
-  unless_full([&] { join_all(calls, functions, same); });
+LaunchTimes::Join::Join(LaunchTimes& times, const CallTimes& functions, const SameNames& same)
+    : times_(times), functions_(functions), same_(same) {
+  times_.unless_full([&] { launch_.emplace(times_.launches_); });
 }
 
-void LaunchTimes::join_all(LaunchCalls& calls, const CallTimes& functions, const SameNames& same) {
-  if (launches_.empty()) return;
-  Sorted<Launch>::Cursor launch(launches_);
-  std::optional<std::int64_t> latest;
-  std::uint32_t function = 0;  // of `latest`
-  calls.for_each([&](const LaunchCall& call) {
-    while (!launch.at_end() && launch.front().correlation < call.correlation) launch.advance();
-    if (launch.at_end() || launch.front().correlation != call.correlation) return;
-    if (call.function != latest) function = function_of(call.function, functions);
-    latest = call.function;
-    for (; !launch.at_end() && launch.front().correlation == call.correlation; launch.advance()) {
-      add(launch.front(), call, function, same);
-    }
-  });
+void LaunchTimes::Join::take(const LaunchCall& call) {
+  times_.unless_full([&] { take_all(call); });
+}
+
+void LaunchTimes::Join::take_all(const LaunchCall& call) {
+  Sorted<Launch>::Cursor& launch = *launch_;
+  while (!launch.at_end() && launch.front().correlation < call.correlation) launch.advance();
+  if (launch.at_end() || launch.front().correlation != call.correlation) return;
+  if (call.function != latest_) function_ = times_.function_of(call.function, functions_);
+  latest_ = call.function;
+  for (; !launch.at_end() && launch.front().correlation == call.correlation; launch.advance()) {
+    times_.add(launch.front(), call, function_, same_);
+  }
 }
 
 std::int32_t LaunchTimes::first_of_its_name(std::int32_t kernel, const SameNames& same) {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -28,9 +28,8 @@ class LaunchTimes {
   static SameNames same_names(store::Database& database, const std::set<std::int32_t>& kernels);
 
   void add(const KernelRows& kernels);
-  // Nothing may be added afterwards. Kernels that are not in `same` have a name of their own.
-  void join(LaunchCalls& calls, const CallTimes& functions, const SameNames& same);
-  // Fills the table with what join() found, inside the caller's transaction.
+  class Join;
+  // Fills the table with what a Join found, inside the caller's transaction.
   void write(store::Database& database);
 
  private:
@@ -46,8 +45,7 @@ class LaunchTimes {
     DurationSum latency, calls;
   };
 
-  void unless_full(const std::function<void()>& add);
-  void join_all(LaunchCalls& calls, const CallTimes& functions, const SameNames& same);
+  void unless_full(auto&& add);
   std::uint32_t function_of(std::int64_t number, const CallTimes& functions);
   std::int32_t first_of_its_name(std::int32_t kernel, const SameNames& same);
   void add(const Launch& launch, const LaunchCall& call, std::uint32_t function,
@@ -62,6 +60,27 @@ class LaunchTimes {
   std::vector<Group> groups_;
   Durations latencies_;
   bool gave_up_ = false;
+};
+
+// Joins kernels with the calls that launched them: the call of an id gets all its launches. Nothing
+// may be added to `times` any more, which must outlive this object, as must the others.
+class LaunchTimes::Join {
+ public:
+  // Kernels that are not in `same` have a name of their own.
+  Join(LaunchTimes& times, const CallTimes& functions, const SameNames& same);
+
+  // In the order of the ids.
+  void take(const LaunchCall& call);
+
+ private:
+  void take_all(const LaunchCall& call);
+
+  LaunchTimes& times_;
+  const CallTimes& functions_;
+  const SameNames& same_;
+  std::optional<Sorted<Launch>::Cursor> launch_;
+  std::optional<std::int64_t> latest_;
+  std::uint32_t function_ = 0;  // of `latest_`
 };
 
 }  // namespace gpuprof::compute
