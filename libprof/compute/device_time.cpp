@@ -1,6 +1,7 @@
 #include "libprof/compute/device_time.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpuprof::compute {
 namespace {
@@ -33,26 +34,25 @@ void DeviceTime::step(std::int64_t time) {
   account(passed);
 }
 
-void DeviceTime::account(std::int64_t passed) {
-  std::optional<Doing> doing;
+DeviceTime::Doing DeviceTime::doing() const {
   if (kernels_ > 0) {
-    doing = {communication_ == kernels_ ? Activity::communication : Activity::compute,
-             GpuWork::no_copy};
-  } else if (copies_ > 0) {
-    const auto copying = std::ranges::find_if(
-        directions_, [](const auto& direction) { return direction.second.running > 0; });
-    doing = copying == directions_.end() ? Doing(Activity::set, GpuWork::no_copy)
-                                         : Doing(Activity::copy, copying->first);
+    return {communication_ == kernels_ ? Activity::communication : Activity::compute,
+            GpuWork::no_copy};
   }
-  if (doing) {
-    if (*doing != counted_) {
-      end_part();
-      counted_ = *doing;
-    }
-    part_.intervals += doing_ != doing;
-    part_.duration += passed;
-  }
-  doing_ = doing;
+  const auto copying = std::ranges::find_if(
+      directions_, [](const auto& direction) { return direction.second.running > 0; });
+  return copying == directions_.end() ? Doing(Activity::set, GpuWork::no_copy)
+                                      : Doing(Activity::copy, copying->first);
+}
+
+void DeviceTime::account(std::int64_t passed) {
+  const bool rested = std::exchange(rests_, kernels_ + copies_ == 0);
+  if (rests_) return;
+  const Doing now = doing();
+  if (now != counted_) end_part();
+  part_.intervals += rested || now != counted_;
+  part_.duration += passed;
+  counted_ = now;
 }
 
 void DeviceTime::end_part() {

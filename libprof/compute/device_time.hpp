@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <queue>
 #include <unordered_map>
 #include <utility>
@@ -92,6 +91,7 @@ class DeviceTime {
   void step(std::int64_t time);
   // Adds to the part of what is running; nothing may be.
   void account(std::int64_t passed);
+  Doing doing() const;  // something is running
   void end_part();
   void keep(const Gap& gap);
 
@@ -113,8 +113,8 @@ class DeviceTime {
   std::vector<std::int64_t> by_streams_;  // by their number
   std::vector<Gap> gaps_;                 // a min-heap by length
   std::map<Doing, Part> parts_;
-  std::optional<Doing> doing_;  // nullopt: nothing
-  Doing counted_{};             // what part_ is of, and is not yet in parts_
+  bool rests_ = true;  // nothing was running
+  Doing counted_{};    // what part_ is of, and is not yet in parts_
   Part part_;
 };
 

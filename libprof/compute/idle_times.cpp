@@ -109,7 +109,7 @@ void IdleTimes::add(const Calls& calls) {
 void IdleTimes::finish(const std::function<void()>& check,
                        const std::function<void(const LaunchCall&)>& each_call) {
   moments_.find(check);
-  for (Place& place : places_) place.idle.others.longest = place.idle.gaps;
+  for (Place& place : places_) place.idle.others.set_longest(place.idle.gaps);
   LaunchGaps::Join gaps(*launch_gaps_, waited_for_, [&](std::size_t place) -> LaunchedGaps& {
     return places_[place].idle.others;
   });

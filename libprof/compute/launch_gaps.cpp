@@ -8,8 +8,10 @@
 namespace gpuprof::compute {
 namespace {
 
-// That which begins then; null: it is not among the longest.
-std::optional<GapLaunch>* find_longest(LaunchedGaps& device, std::int64_t begin) {
+// Null: it is not among the longest.
+std::optional<GapLaunch>* find_longest(LaunchedGaps& device, std::int64_t begin,
+                                       std::int64_t length) {
+  if (length < device.shortest) return nullptr;
   const auto gap = std::ranges::lower_bound(device.longest, begin, {}, &Gap::begin);
   if (gap == device.longest.end() || gap->begin != begin) return nullptr;
   device.launches.resize(device.longest.size());
@@ -30,6 +32,12 @@ void add_shorter(LaunchedGaps& device, std::int64_t begin, std::int64_t end,
 }
 
 }  // namespace
+
+void LaunchedGaps::set_longest(std::span<const Gap> gaps) {
+  longest = gaps;
+  shortest = LaunchGaps::longest;
+  for (const Gap& gap : gaps) shortest = std::min(shortest, gap.length());
+}
 
 void StreamWaits::read(store::Snapshot& snapshot, const std::function<void()>& check) {
   constexpr std::int64_t for_event = 2;  // CUpti_ActivitySynchronizationType
@@ -62,7 +70,7 @@ void LaunchGaps::add(std::size_t place, const Gap& gap) {
   if (gap.behind.correlation == 0) return;
   gaps_.add({.correlation = gap.behind.correlation,
              .begin = gap.begin,
-             .length = static_cast<std::uint64_t>(std::min(gap.length(), Launched::longest)),
+             .length = static_cast<std::uint64_t>(std::min(gap.length(), longest)),
              .for_event = waits_.ended(gap),
              .place = place});
 }
@@ -88,11 +96,11 @@ void LaunchGaps::Join::take(const LaunchCall& call) {
                            .function = call.function,
                            .for_event = its.for_event == 1};
     LaunchedGaps& device = of_(its.place);
-    if (auto* longest = find_longest(device, its.begin)) {
+    const auto length = static_cast<std::int64_t>(its.length);
+    if (auto* longest = find_longest(device, its.begin, length)) {
       *longest = launch;
     } else {
-      add_shorter(device, its.begin, its.begin + static_cast<std::int64_t>(its.length), launch,
-                  launching_.since);
+      add_shorter(device, its.begin, its.begin + length, launch, launching_.since);
     }
   }
 }

@@ -41,15 +41,21 @@ class StreamWaits {
 // calls.
 struct LaunchedGaps {
   std::span<const Gap> longest;                    // in time order
+  std::int64_t shortest = 0;                       // no longer than any of these
   std::vector<std::optional<GapLaunch>> launches;  // of these
   IdleParts shorter;           // of the others; between close launches it does not matter what the
                                // host was in
   std::int64_t explained = 0;  // of the others, how many have no other part
+
+  void set_longest(std::span<const Gap> gaps);
 };
 
 // Used by one thread. Memory: what Sorted uses.
 class LaunchGaps {
  public:
+  // ns, 18 minutes: what of a gap is beyond that is not divided.
+  static constexpr std::int64_t longest = (std::int64_t{1} << 40) - 1;
+
   // `kept`: what of them stays in memory once it is sorted, bytes.
   LaunchGaps(const StreamWaits& waits, std::size_t kept)
       : waits_(waits), gaps_(default_sort_memory / sizeof(Launched), kept / sizeof(Launched)) {}
@@ -59,11 +65,8 @@ class LaunchGaps {
   class Join;
 
  private:
-  // There are as many as kernels, so they are small. What of one is beyond 18 minutes is not
-  // divided.
+  // There are as many as kernels, so they are small.
   struct Launched {
-    static constexpr std::int64_t longest = (std::int64_t{1} << 40) - 1;
-
     std::int64_t correlation, begin;
     std::uint64_t length : 40;
     std::uint64_t for_event : 1;
