@@ -34,26 +34,19 @@ bool GpuWork::computes() const { return computing_kinds[kind]; }
 
 void CorrelationSet::add(std::int64_t correlation) {
   const std::int64_t number = block_of(correlation);
-  if (!adding_ || number != adding_number_) {
-    auto found = blocks_.find(number);
-    if (found == blocks_.end()) {
-      if (full_ || blocks_.size() == most_blocks) {
-        full_ = true;
-        return;
-      }
-      found = blocks_.try_emplace(number).first;
-      latest_number_ = no_number;  // it may be the one that was not there
-    }
-    adding_ = &found->second;
-    adding_number_ = number;
+  Recent& recent = recent_of(number);
+  if (recent.number != number) find(number, recent);
+  if (!recent.block) {
+    full_ |= blocks_.size() == most_blocks;
+    if (full_) return;
+    recent.block = &blocks_[number];
   }
-  (*adding_)[place_of(correlation)] = true;
+  (*recent.block)[place_of(correlation)] = true;
 }
 
-void CorrelationSet::find(std::int64_t number) const {
+void CorrelationSet::find(std::int64_t number, Recent& recent) const {
   const auto found = blocks_.find(number);
-  latest_ = found == blocks_.end() ? nullptr : &found->second;
-  latest_number_ = number;
+  recent = {number, found == blocks_.end() ? nullptr : &found->second};
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // All GPU work, in start order.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
@@ -46,11 +47,17 @@ struct GpuWork {
 // as only a forged file has, contains() returns true for all.
 class CorrelationSet {
  public:
+  CorrelationSet() = default;
+  CorrelationSet(CorrelationSet&&) = default;
+  CorrelationSet& operator=(CorrelationSet&&) = default;
+
   void add(std::int64_t correlation);
   bool contains(std::int64_t correlation) const {
     if (full_) return true;
-    if (const std::int64_t number = block_of(correlation); number != latest_number_) find(number);
-    return latest_ && (*latest_)[place_of(correlation)];
+    const std::int64_t number = block_of(correlation);
+    Recent& recent = recent_of(number);
+    if (recent.number != number) find(number, recent);
+    return recent.block && (*recent.block)[place_of(correlation)];
   }
   bool is_full() const { return full_; }
 
@@ -63,15 +70,20 @@ class CorrelationSet {
   static std::size_t place_of(std::int64_t correlation) {
     return static_cast<std::size_t>(correlation & ((1 << bits_of_place) - 1));
   }
-  static constexpr std::int64_t no_number = INT64_MIN;  // no block has it
-  void find(std::int64_t number) const;
+  // What was looked for: ids tend to be near the previous ones of their process.
+  struct Recent {
+    std::int64_t number = INT64_MIN;  // no block has it
+    Block* block = nullptr;           // never moves; null: there is none of that number
+  };
+  Recent& recent_of(std::int64_t number) const {
+    // The upper half of an id is its process's.
+    return recent_[static_cast<std::size_t>(number ^ number >> (32 - bits_of_place)) %
+                   recent_.size()];
+  }
+  void find(std::int64_t number, Recent& recent) const;
 
-  std::unordered_map<std::int64_t, Block> blocks_;
-  // Blocks never move; lookups tend to be near the previous one.
-  Block* adding_ = nullptr;
-  std::int64_t adding_number_ = 0;
-  mutable const Block* latest_ = nullptr;  // null: there is no block of that number
-  mutable std::int64_t latest_number_ = no_number;
+  mutable std::unordered_map<std::int64_t, Block> blocks_;
+  mutable std::array<Recent, 8> recent_;
   bool full_ = false;
 };
 

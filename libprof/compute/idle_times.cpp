@@ -53,12 +53,8 @@ void IdleTimes::set_longest(std::size_t place, std::vector<Gap> gaps) {
   its.host.emplace(its.idle.gaps);
 }
 
-// Most calls are far from all gaps. `call.launches` is not known yet: it takes longer to find.
+// `call.launches` is not known yet: it takes longer to find.
 void IdleTimes::add(HostCall call) {
-  if (call.begin <= 0 || call.end <= call.begin) return;
-  if (call.process != latest_process_) processes_.insert(call.process);
-  latest_process_ = call.process;
-  if (!near_gaps_.have(call.begin, call.end)) return;
   bool known = false;
   const auto window = std::ranges::partition_point(
       windows_, [&](const TimeBounds& each) { return each.to && *each.to <= call.begin; });
@@ -95,14 +91,19 @@ void IdleTimes::add(const Calls& calls) {
              end = calls.end.int64s(), process = calls.process.int64s(), cbid = calls.cbid.int64s(),
              thread = calls.thread.int64s();
   for (std::size_t row = 0; row < correlation.size(); ++row) {
+    if (!moments_.empty() && asked_for_.contains(correlation[row])) {
+      moments_.add_launch(process[row], thread[row], start[row]);
+    }
+    if (start[row] <= 0 || end[row] <= start[row]) continue;
+    if (process[row] != latest_process_) processes_.insert(process[row]);
+    latest_process_ = process[row];
+    // Most calls are far from all gaps.
+    if (!near_gaps_.have(start[row], end[row])) continue;
     add(HostCall{.process = process[row],
                  .begin = start[row],
                  .end = end[row],
                  .correlation = correlation[row],
                  .function = function_number(calls.of_driver, cbid[row])});
-    if (!moments_.empty() && asked_for_.contains(correlation[row])) {
-      moments_.add_launch(process[row], thread[row], start[row]);
-    }
   }
 }
 

@@ -25,11 +25,8 @@ void LaunchCalls::add(const Columns& calls, const CorrelationSet& asked_for, con
     const bool ended = end[i] > 0 && end[i] >= start[i];
     const auto length = static_cast<std::uint64_t>(saturating_subtract(end[i], start[i]));
     const auto function = std::clamp<std::int64_t>(cbid[i], 0, Stored::last_function);
-    calls_.add({.correlation = id,
-                .begin = start[i],
-                .length = ended ? std::min(length, Stored::longest) : Stored::no_end,
-                .of_driver = calls.of_driver,
-                .cbid = static_cast<std::uint64_t>(function)});
+    calls_.emplace(id, start[i], ended ? std::min(length, Stored::longest) : Stored::no_end,
+                   std::uint64_t{calls.of_driver}, static_cast<std::uint64_t>(function));
   }
 }
 

@@ -68,11 +68,9 @@ bool StreamWaits::ended(const Gap& gap) const {
 
 void LaunchGaps::add(std::size_t place, const Gap& gap) {
   if (gap.behind.correlation == 0) return;
-  gaps_.add({.correlation = gap.behind.correlation,
-             .begin = gap.begin,
-             .length = static_cast<std::uint64_t>(std::min(gap.length(), longest)),
-             .for_event = waits_.ended(gap),
-             .place = place});
+  gaps_.emplace(gap.behind.correlation, gap.begin,
+                static_cast<std::uint64_t>(std::min(gap.length(), longest)),
+                std::uint64_t{waits_.ended(gap)}, std::uint64_t{place});
 }
 
 void LaunchGaps::Launching::add(const LaunchCall& call) {

@@ -41,7 +41,7 @@ void LaunchTimes::add(const KernelRows& kernels) {
   unless_full([&] {
     for (std::size_t i = 0; i < kernels.count; ++i) {
       if (kernels.correlation[i] == 0 || kernels.begin[i] == 0) continue;
-      launches_.add({kernels.correlation[i], kernels.begin[i], kernels.name[i]});
+      launches_.emplace(kernels.correlation[i], kernels.begin[i], kernels.name[i]);
     }
   });
 }

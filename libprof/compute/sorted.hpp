@@ -99,12 +99,14 @@ class Sorted {
 
   // Throws Error when neither memory nor the disk has room.
   void add(const Item& item) {
-    if (items_.size() == most_) end_run();
-    // What is reserved takes no memory until it is used; what grows is copied.
-    if (items_.size() == items_.capacity() && items_.size() * sizeof(Item) >= large) {
-      items_.reserve(most_);
-    }
+    make_room();
     items_.push_back(item);
+  }
+  // An item of these parts, which is not copied.
+  template <class... Parts>
+  void emplace(const Parts&... parts) {
+    make_room();
+    items_.emplace_back(parts...);
   }
   bool empty() const { return items_.empty() && runs_.empty(); }
 
@@ -167,6 +169,14 @@ class Sorted {
     if (runs_.empty() || items_.empty()) return;
     end_run();
     items_ = {};
+  }
+
+  void make_room() {
+    if (items_.size() == most_) end_run();
+    // What is reserved takes no memory until it is used; what grows is copied.
+    if (items_.size() == items_.capacity() && items_.size() * sizeof(Item) >= large) {
+      items_.reserve(most_);
+    }
   }
 
   void sort() { sort_runs(std::span(items_)); }
