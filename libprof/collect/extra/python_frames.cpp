@@ -185,6 +185,10 @@ PythonStack::~PythonStack() {
 PythonStack::PythonStack(PythonInterpreter& python, OwnStack stack, Reading reading,
                          std::uint64_t& from)
     : python_(python), reading_(reading), stack_(stack), from_(from) {
+  if (reading != Reading::direct) {
+    frames_.begin = frames_.end = 0;
+    on_stack_.begin = on_stack_.end = 0;
+  }
   if (!python.found() || python.failed() || python.ends()) return;
   const auto state = reinterpret_cast<std::uint64_t>(python.thread_state_());
   if (state == 0) return;
@@ -221,13 +225,16 @@ bool PythonStack::give_up() {
   return false;
 }
 
-inline bool PythonStack::read_frame(std::uint64_t at, Frame& frame) {
+// All of a hash is one loop: a call for each frame would take as long as what it does.
+#define GPUPROF_IN_PLACE [[gnu::always_inline]] inline
+
+GPUPROF_IN_PLACE bool PythonStack::read_frame(std::uint64_t at, Frame& frame) {
   const PythonLayout::OfFrame& places = python_.layout_.frame;
   const std::size_t size = python_.frame_size_;
   std::array<std::byte, frame_bytes> bytes;
   auto from = reinterpret_cast<std::uint64_t>(bytes.data());
   if (reading_ == Reading::direct) {
-    if (!python_.is_mapped(at, size)) return false;
+    if (!is_in_page_of_frames(at, size) && !find_page_of_frames(at, size)) return false;
     from = at;
   } else if (!read_frame(at, std::span(bytes).first(size))) {
     return false;
@@ -242,7 +249,13 @@ inline bool PythonStack::read_frame(std::uint64_t at, Frame& frame) {
   return true;
 }
 
-inline bool PythonStack::next_place(Place& place) {
+bool PythonStack::find_page_of_frames(std::uint64_t at, std::size_t size) {
+  if (!python_.is_mapped(at, size)) return false;
+  page_of_frames_ = at / page;
+  return true;
+}
+
+GPUPROF_IN_PLACE bool PythonStack::next_place(Place& place) {
   constexpr unsigned of_interpreter = 3;  // this and higher owners: frames where C calls Python
   while (frame_ != 0 && steps_++ < most_steps) {
     Frame frame;
@@ -262,7 +275,7 @@ bool PythonStack::next(PythonFrame& function) {
   return read_function(place.code, place.instruction, function) || give_up();
 }
 
-inline bool PythonStack::identify(std::uint64_t code, std::uint64_t& word) {
+GPUPROF_IN_PLACE bool PythonStack::identify(std::uint64_t code, std::uint64_t& word) {
   const PythonLayout& layout = python_.layout_;
   const std::uint64_t first_line = code + layout.code.first_line;
   const std::uint64_t version = code + layout.code.version;

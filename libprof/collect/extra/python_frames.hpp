@@ -144,6 +144,10 @@ class PythonStack {
   bool next_place(Place& place);
   bool read_frame(std::uint64_t at, Frame& frame);
   bool read_frame(std::uint64_t at, std::span<std::byte> frame);
+  bool is_in_page_of_frames(std::uint64_t at, std::size_t size) const {
+    return at / page == page_of_frames_ && (at + size - 1) / page == page_of_frames_;
+  }
+  bool find_page_of_frames(std::uint64_t at, std::size_t size);
   // Reads what only this code object had at its address.
   bool identify(std::uint64_t code, std::uint64_t& word);
   bool sample(std::uint64_t code, std::uint32_t line, std::uint64_t& word);
@@ -160,7 +164,7 @@ class PythonStack {
   // What was read in one go. As the kernel copies it fastest: from a cache line to a cache line.
   template <std::size_t most>
   struct Window {
-    std::uint64_t begin = 0, end = 0;
+    std::uint64_t begin, end;
     alignas(cache_line) std::array<std::byte, most + cache_line + python::frame_bytes> bytes;
   };
   // Reads from the beginning of the frame's page on, or from `from`, if that is before it.
@@ -174,10 +178,12 @@ class PythonStack {
   std::uint64_t& from_;
   std::uint64_t frame_ = 0;
   int steps_ = 0;
+  std::uint64_t page_of_frames_ = 0;  // which is mapped; 0: none
+  // What the walk has needed of the interpreter's frames, as far as one read goes.
+  std::uint64_t first_ = 0, lowest_ = 0;
+  // Not initialized for direct reading: they are far away on the stack, and none of its business.
   Window<largest_span> frames_;  // of the interpreter
-  std::uint64_t first_ = 0,
-                lowest_ = 0;  // what the walk has needed of them, as far as one read goes
-  Window<page> on_stack_;     // outside the known part
+  Window<page> on_stack_;        // outside the known part
 };
 
 }  // namespace gpuprof::collect
