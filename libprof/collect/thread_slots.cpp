@@ -56,6 +56,7 @@ void ThreadSlots::begin_thread(Thread& thread) const {
   const auto number = static_cast<std::uint64_t>(syscall(SYS_gettid));
   thread.is_first = number == process_;
   thread.stack_of = 0;
+  thread.clones = {};
   thread.launched = thread.nccl = {};
   thread.id = static_cast<std::uint32_t>(system_thread_ids_ ? number : pthread_self());
 }

@@ -29,6 +29,12 @@ class ThreadSlots {
     std::uint32_t correlation = 0;
     std::uint64_t node = 0;  // of a graph, made in the launch; noted where NCCL is used
   };
+  // Nodes are cloned into a graph by a call, which is known where stacks are read.
+  struct Clones {
+    CUgraph graph = nullptr;
+    std::uint32_t call = 0;  // correlation id
+    bool are_made(CUgraph in, std::uint32_t by) const { return in == graph && by == call && in; }
+  };
   // The state of a thread; only that thread uses it.
   struct Thread {
     bool left_out = false;
@@ -37,6 +43,7 @@ class ThreadSlots {
     std::uint32_t id = 0;           // of the thread, as in CUPTI's records
     bool is_first = false;          // of the process
     std::uint32_t stack_of = 0;     // correlation id: LaunchStacks' last
+    Clones clones;                  // made last
     std::uint64_t stack_end = 0;    // NativeFrames'
     std::uint64_t frames_from = 0;  // PythonStack's
     Launched launched;              // last

@@ -269,7 +269,8 @@ class LaunchStacks(FakeTest):
             """)
         program = (self.folder / "program.py").read_text().split("\n")
         database = self.database()
-        self.assertEqual(database.one("SELECT count(*) FROM GRAPH_NODE"), 4 + 2 * 2 * 4)
+        # Four nodes and two times their clones, the first of which is announced as made, too.
+        self.assertEqual(database.one("SELECT count(*) FROM GRAPH_NODE"), 4 + 2 * (4 + 1))
         # Each kernel of a graph, by the original of its node, and the line of that.
         rows = database.rows(
             "SELECT k.short_name, f.line, count(*) FROM kernels AS k"
@@ -307,6 +308,7 @@ class LaunchStacks(FakeTest):
             cuda.fake_nvtx_pop()
             cuda.fake_nvtx_pop()
             cuda.fake_graph_nest()
+            cuda.fake_graph_add(b"later")  # later
             cuda.fake_graph_instantiate()
             cuda.fake_executable_launch(3)
             cuda.fake_capture_begin()
@@ -323,7 +325,8 @@ class LaunchStacks(FakeTest):
         database = self.database()
         self.assertEqual(
             database.rows("SELECT short_name, python_line, count(*) FROM kernels GROUP BY 1, 2 ORDER BY 3, 1"),
-            [("captured", line["again"], 2), ("captured", line["captured"], 3), ("added", line["added"], 5)],
+            [("captured", line["again"], 2), ("captured", line["captured"], 3), ("added", line["added"], 5),
+             ("later", line["later"], 5)],
         )  # fmt: skip
         self.assertEqual(database.rows("SELECT python_line FROM memcpys"), [(line["copied"],)])
         self.assertEqual(
@@ -339,7 +342,8 @@ class LaunchStacks(FakeTest):
             "SELECT name, count, python_line, range_path FROM graph_nodes ORDER BY name"
         )
         self.assertEqual(nodes, [("added", 5, line["added"], "prepare / add"),
-                                 ("captured", 5, line["again"], None)])  # fmt: skip
+                                 ("captured", 5, line["again"], None),
+                                 ("later", 5, line["later"], None)])  # fmt: skip
         self.assertAlmostEqual(database.one("SELECT sum(graph_share) FROM graph_nodes"), 1)
         printed = subprocess.run([GPUPROF, "query", self.output, "graphs", "--csv"], text=True,
                                  capture_output=True, check=True, timeout=120).stdout  # fmt: skip
@@ -357,7 +361,7 @@ class LaunchStacks(FakeTest):
         [table] = json.loads(printed.stdout)["tables"]
         self.assertEqual(
             {f"{row['file']}:{row['line']}": row["kernels"] for row in table["rows"] if row["kernels"]},
-            {line["captured"]: 3, line["again"]: 2, line["added"]: 5},
+            {line["captured"]: 3, line["again"]: 2, line["added"]: 5, line["later"]: 5},
         )  # fmt: skip
 
     def test_both_kinds_of_stacks(self):

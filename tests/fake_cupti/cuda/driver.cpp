@@ -131,6 +131,7 @@ thread_local bool capturing = false;
 using GraphNodes = std::vector<std::pair<std::uint64_t, const char*>>;
 thread_local GraphNodes captured, executable;
 thread_local std::uint32_t executable_graph = 0;
+thread_local std::uint64_t captured_in = 0, executable_in = 0;  // handles of the two
 
 // The thread's outermost runtime call, for the driver calls inside.
 thread_local fake::ApiCall* runtime_call = nullptr;
@@ -356,15 +357,15 @@ LaunchCalls calls_of(LaunchBy by) {
   }
 }
 
-std::uint64_t make_node(std::uint64_t original = 0) {
+std::uint64_t make_node(std::uint64_t graph, std::uint64_t original = 0) {
   const std::uint64_t node = ++driver().nodes + 0x1000;
   const auto* table = hooks();
-  if (table) table->graph_node(node, 0, false);
-  if (table && original) table->graph_node(node, original, false);
+  if (table) table->graph_node(graph, node, 0, false);
+  if (table && original) table->graph_node(graph, node, original, false);
   return node;
 }
 
-void capture(const char* name) { captured.emplace_back(make_node(), name); }
+void capture(const char* name) { captured.emplace_back(make_node(captured_in), name); }
 
 // The driver's function; `unable`: what it answers.
 int launch_by_driver(const LaunchCalls& calls, const char* symbol, const char* name,
@@ -669,6 +670,7 @@ void fake_capture_begin() {
   DRIVER_CALL(cuStreamBeginCapture_v2);
   capturing = true;
   captured.clear();
+  captured_in = ++driver().nodes;
   driver().captures.fetch_add(1);
 }
 
@@ -681,19 +683,23 @@ void fake_capture_end() {
 
 void fake_graph_add(const char* kernel) {
   RUNTIME_CALL(cudaGraphAddKernelNode, v10000);
-  captured.emplace_back(make_node(), names_of(kernel).second);
+  captured.emplace_back(make_node(captured_in), names_of(kernel).second);
 }
 
 void fake_graph_nest() {
   RUNTIME_CALL(cudaGraphAddChildGraphNode, v10000);
-  for (auto& [node, name] : captured) node = make_node(node);
+  captured_in = ++driver().nodes;
+  for (auto& [node, name] : captured) node = make_node(captured_in, node);
 }
 
 void fake_graph_instantiate() {
   if (ready() != success) return;
   RUNTIME_CALL(cudaGraphInstantiate, v12000);
   executable.clear();
-  for (const auto& [node, name] : captured) executable.emplace_back(make_node(node), name);
+  executable_in = ++driver().nodes;
+  for (const auto& [node, name] : captured) {
+    executable.emplace_back(make_node(executable_in, node), name);
+  }
   executable_graph = ++driver().graphs;
 }
 
@@ -702,7 +708,7 @@ void fake_graph_update() {
   const auto* table = hooks();
   for (std::size_t i = 0; i < std::min(executable.size(), captured.size()); ++i) {
     executable[i].second = captured[i].second;
-    if (table) table->graph_node(executable[i].first, captured[i].first, true);
+    if (table) table->graph_node(executable_in, executable[i].first, captured[i].first, true);
   }
 }
 

@@ -211,8 +211,9 @@ void on_module_unloaded(void* context, std::uint32_t id) {
   forget_cubin(id);
 }
 
-void on_graph_node(std::uint64_t node, std::uint64_t original, bool updated) {
+void on_graph_node(std::uint64_t in, std::uint64_t node, std::uint64_t original, bool updated) {
   CUpti_GraphData graph{};
+  graph.graph = reinterpret_cast<CUgraph>(in);
   graph.node = reinterpret_cast<CUgraphNode>(node);
   graph.originalNode = reinterpret_cast<CUgraphNode>(original);
   graph.nodeType = CU_GRAPH_NODE_TYPE_KERNEL;
