@@ -19,9 +19,11 @@ struct GraphNode {
   };
 
   static constexpr std::array fields{
-      field<Row>("node", "joins graphNodeId of kernels, copies and sets of its process",
+      field<Row>("node",
+                 "joins graphNodeId of kernels, copies and sets of its process; negative: a number "
+                 "of gpuprof's, of a node in whose place it may be cloned",
                  [](const Row& row) { return row.node; }),
-      field<Row>("source", "node that it is a clone of; NULL = of none",
+      field<Row>("source", "GRAPH_NODE.node of the one that it is a clone of; NULL = of none",
                  [](const Row& row) { return row.source; }),
       field<Row>("correlationId", "joins the API call that made it; NULL = not known",
                  [](const Row& row) { return Correlation{row.correlation}; }),

@@ -279,28 +279,35 @@ void Collector::module_loaded(const CUpti_ResourceData& resource) {
 // A captured node comes three times, twice as its graph is instantiated: created, then as a clone.
 // The second says nothing that the third does not, once the call is known to make clones there.
 void Collector::on_graph_node(CUpti_CallbackId id, const CUpti_ResourceData& resource) {
+  if (id == CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING ||
+      id == CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING) {
+    return nodes_.graph_ends();
+  }
   const bool of_nccl = uses_nccl_.load(std::memory_order_relaxed);
-  if (!(stacks_ || of_nccl) || !resource.resourceDescriptor || !cupti_.cuptiGetGraphNodeId) return;
+  if (!(stacks_ || of_nccl) || !resource.resourceDescriptor || !nodes_.exist()) return;
   ThreadSlots::Thread& thread = buffers_.this_thread();
   const auto& graph = *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor);
   const bool created = id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED;
   if (created && stacks_ && thread.clones.are_made(graph.graph, thread.stack_of)) return;
   const Costs::Callback timed(buffers_.costs(), thread.timed, wire::Count::cost_api);
-  const auto number_of = [this](CUgraphNode node) -> std::uint64_t {
-    std::uint64_t number = 0;
-    const bool known =
-        node && cupti_.try_("cuptiGetGraphNodeId", cupti_.cuptiGetGraphNodeId(node, &number));
-    return known ? number : 0;
-  };
-  const std::uint64_t node = number_of(graph.node);
+  const std::uint64_t node = nodes_.own(graph.graph, graph.node, thread.graph);
+  if (created) return note_node(thread, node, 0);
+  const std::uint64_t original =
+      nodes_.own(graph.originalGraph, graph.originalNode, thread.original_graph);
+  if (original == 0) return;
+  note_node(thread, nodes_.of_records(graph.node), original);
+  if (id != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) return;
+  // A clone may be cloned itself.
+  note_node(thread, node, original);
+  thread.clones = {graph.graph, thread.stack_of};
+}
+
+void Collector::note_node(ThreadSlots::Thread& thread, std::uint64_t node, std::uint64_t original) {
   if (node == 0) return;
-  const std::uint64_t original = created ? 0 : number_of(graph.originalNode);
-  if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) thread.clones = {graph.graph, thread.stack_of};
-  if (id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED && original == 0) return;
   if (stacks_) stacks_->note_node(thread, node, original);
-  if (!of_nccl) return;
-  created ? buffers_.nccl().node_made(thread, node)
-          : buffers_.nccl().node_cloned(thread, node, original);
+  if (!uses_nccl_.load(std::memory_order_relaxed)) return;
+  original ? buffers_.nccl().node_cloned(thread, node, original)
+           : buffers_.nccl().node_made(thread, node);
 }
 
 void Collector::on_profiler_call(bool starts, const CUpti_CallbackData& call) {

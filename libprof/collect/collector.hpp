@@ -166,6 +166,8 @@ class Collector {
   void note_context(CUpti_CallbackId id, CUcontext context);
   void module_loaded(const CUpti_ResourceData& resource);
   void on_graph_node(CUpti_CallbackId id, const CUpti_ResourceData& resource);
+  // `original`: it is a clone of this one; 0: of none.
+  void note_node(ThreadSlots::Thread& thread, std::uint64_t node, std::uint64_t original);
   // Handles callbacks between two traces.
   void note_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
   void on_profiler_call(bool starts, const CUpti_CallbackData& call);
@@ -220,6 +222,7 @@ class Collector {
   Buffers buffers_{cupti_, channel_, stream_};
   Tracing tracing_{cupti_, stream_, buffers_, contexts_, subscription_};
   Sharing sharing_{cupti_, subscription_, tracing_, buffers_};
+  NodeNumbers nodes_{cupti_};
   CaptureRange capture_;
   HwTrace hw_trace_{cupti_, stream_};
   NvtxHandles handles_{cupti_, contexts_};

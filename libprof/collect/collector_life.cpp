@@ -112,6 +112,7 @@ bool Collector::set_up(const char* socket_path) {
   const bool by_launch = by_context && by_context->by_launch();
   const bool modules = tracing_.wants(schema::Module::info.id);
   if (traces_itself_ && modules) keeps_modules_.store(true);
+  nodes_.graph_ends();
   subscription_.want(
       {.launches = measures || by_context || memory_ || capture_.by_launches(),
        .modules = modules || memory_ || keeps_modules_,

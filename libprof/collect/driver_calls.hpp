@@ -52,10 +52,11 @@ inline bool is_module_unload(CUpti_CallbackId id) {
 }
 
 // A node of a graph was made, by itself or as a clone of another one, or took over the other's
-// work.
-inline constexpr std::array<CUpti_CallbackId, 3> graph_node_events{
+// work; a graph ends.
+inline constexpr std::array<CUpti_CallbackId, 5> graph_node_events{
     CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
-    CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED};
+    CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED, CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING,
+    CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING};
 
 inline bool is_graph_node_event(CUpti_CallbackId id) {
   return std::ranges::find(graph_node_events, id) != graph_node_events.end();

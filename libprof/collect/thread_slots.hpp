@@ -17,6 +17,7 @@
 #include "libprof/collect/arena.hpp"
 #include "libprof/collect/checked_api.hpp"
 #include "libprof/collect/costs.hpp"
+#include "libprof/collect/node_numbers.hpp"
 #include "libprof/collect/open_calls.hpp"
 #include "libprof/collect/tick_clock.hpp"
 
@@ -40,10 +41,11 @@ class ThreadSlots {
     bool left_out = false;
     bool has_slot = false;
     std::uint64_t trace = 0;
-    std::uint32_t id = 0;           // of the thread, as in CUPTI's records
-    bool is_first = false;          // of the process
-    std::uint32_t stack_of = 0;     // correlation id: LaunchStacks' last
-    Clones clones;                  // made last
+    std::uint32_t id = 0;        // of the thread, as in CUPTI's records
+    bool is_first = false;       // of the process
+    std::uint32_t stack_of = 0;  // correlation id: LaunchStacks' last
+    Clones clones;               // made last
+    NodeNumbers::Graph graph, original_graph;
     std::uint64_t stack_end = 0;    // NativeFrames'
     std::uint64_t frames_from = 0;  // PythonStack's
     Launched launched;              // last

@@ -1,6 +1,7 @@
 #include "libprof/compute/code_lines.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <limits>
 
@@ -168,20 +169,32 @@ struct NodeOrigin {
 };
 
 struct GraphNodes {
-  std::map<NodeKey, std::int64_t> made_by;  // correlation ids
+  std::map<NodeKey, std::vector<std::int64_t>> made_by;  // correlation ids
   std::map<NodeKey, std::vector<NodeOrigin>> origins;
 
   // The call that made the node, or that which it is a clone of, which may be a clone; 0: none is
-  // known.
-  std::int64_t maker_of(NodeKey node) const {
+  // known. `until`: the correlation id of the call that cloned it. A number may be that of several
+  // nodes, one after the other.
+  std::int64_t maker_of(NodeKey node, std::int64_t until) const {
     constexpr int most_clones = 8;
     for (int i = 0; i < most_clones; ++i) {
       const auto found = origins.find(node);
       if (found == origins.end()) break;
-      node.second = found->second.front().source;
+      const NodeOrigin& origin =
+          last_until(found->second, until, [](const NodeOrigin& its) { return its.correlation; });
+      node.second = origin.source;
+      until = origin.correlation;
     }
     const auto made = made_by.find(node);
-    return made == made_by.end() ? 0 : made->second;
+    return made == made_by.end() ? 0 : last_until(made->second, until, std::identity());
+  }
+
+ private:
+  // In order, and not empty.
+  template <class T, class By>
+  static const T& last_until(const std::vector<T>& all, std::int64_t until, By by) {
+    const auto after = std::ranges::upper_bound(all, until, {}, by);
+    return after == all.begin() ? all.front() : *(after - 1);
   }
 };
 
@@ -195,10 +208,11 @@ bool read_nodes(store::Database& database, GraphNodes& nodes, const std::functio
     if (row.integer(2) != 0) {
       nodes.origins[node].push_back({row.integer(3), row.integer(2)});
     } else {
-      nodes.made_by.try_emplace(node, row.integer(3));
+      nodes.made_by[node].push_back(row.integer(3));
     }
   }
   for (auto& [node, origins] : nodes.origins) std::ranges::sort(origins);
+  for (auto& [node, calls] : nodes.made_by) std::ranges::sort(calls);
   return true;
 }
 
@@ -216,7 +230,7 @@ void read_sources(store::Snapshot& snapshot, GraphNodes& nodes,
       for (std::size_t row = 0; row < chunk.rows(); ++row) {
         const std::int64_t source = columns::whole(chunk[2], row);
         const NodeKey node{columns::whole(chunk[0], row), columns::whole(chunk[1], row)};
-        if (source == 0 || source == node.second || nodes.maker_of(node) != 0) continue;
+        if (source == 0 || source == node.second || nodes.maker_of(node, INT64_MAX) != 0) continue;
         nodes.origins[node] = {{0, source}};
       }
     });
@@ -230,7 +244,9 @@ NodeStacks::NodeStacks(store::Snapshot& snapshot, const std::function<void()>& c
   if (!read_nodes(snapshot.database(), nodes, check)) return;
   read_sources(snapshot, nodes, check);
   std::map<std::int64_t, std::int64_t> stacks;  // by correlation id of what made nodes
-  for (const auto& [node, correlation] : nodes.made_by) stacks.try_emplace(correlation, 0);
+  for (const auto& [node, calls] : nodes.made_by) {
+    for (const std::int64_t call : calls) stacks.try_emplace(call, 0);
+  }
   columns::Reader reader(snapshot, {.table = "CALL_STACK", .columns = {"correlationId", "stack"}});
   reader.read([&](const columns::Chunk& chunk) {
     check();
@@ -244,14 +260,16 @@ NodeStacks::NodeStacks(store::Snapshot& snapshot, const std::function<void()>& c
     if (maker == 0 || found == stacks.end()) return;
     entries_.push_back({node.first, node.second, since, found->second, maker});
   };
-  for (const auto& [node, correlation] : nodes.made_by) {
-    if (!nodes.origins.contains(node)) add(node, 0, correlation);
+  const auto is_of_work = [](const NodeKey& node) { return node.second > 0; };
+  for (const auto& [node, calls] : nodes.made_by) {
+    if (is_of_work(node) && !nodes.origins.contains(node)) add(node, 0, calls.front());
   }
   for (const auto& [node, origins] : nodes.origins) {
+    if (!is_of_work(node)) continue;
     // Instantiating a graph updates its nodes for the first time: nothing was before that.
     for (std::size_t i = 0; i < origins.size(); ++i) {
       add(node, i == 0 ? 0 : origins[i].correlation,
-          nodes.maker_of({node.first, origins[i].source}));
+          nodes.maker_of({node.first, origins[i].source}, origins[i].correlation));
     }
   }
   std::ranges::sort(entries_);

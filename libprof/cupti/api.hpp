@@ -51,6 +51,7 @@ namespace gpuprof::cupti {
   X(cuptiGetCallbackName)                             \
   X(cuptiGetContextId)                                \
   X(cuptiGetStreamIdEx)                               \
+  X(cuptiGetGraphId)                                  \
   X(cuptiGetGraphNodeId)                              \
   X(cuptiGetDeviceId)                                 \
   X(cuptiDeviceGetChipName)                           \

@@ -67,6 +67,10 @@ struct Work {
   std::uint64_t bytes = 0;      // copy, set
 };
 
+struct GraphNode {
+  std::uint64_t graph = 0, node = 0;  // handles; 0: none
+};
+
 struct Hooks {
   void (*enter)(ApiCall& call);
   void (*exit)(ApiCall& call, std::uint32_t result);
@@ -88,7 +92,7 @@ struct Hooks {
   // The client itself has recorded something of this kind.
   void (*recorded_by_client)(std::uint32_t kind);
   // A node of a graph was created, or, with an original, cloned, or `updated` from it.
-  void (*graph_node)(std::uint64_t graph, std::uint64_t node, std::uint64_t original, bool updated);
+  void (*graph_node)(GraphNode node, GraphNode original, bool updated);
 };
 
 // The stand-in driver's; null hooks take CUPTI out again. false: another CUPTI is there already.

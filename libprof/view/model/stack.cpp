@@ -45,13 +45,15 @@ std::int64_t maker(Subject& subject) {
   if (subject.node == 0 || !subject.tables.has("GRAPH_NODE", "source")) return 0;
   auto row = subject.database.prepare(
       "SELECT source, correlationId FROM main.GRAPH_NODE WHERE node = ?1 AND processId = ?2 "
-      "ORDER BY source IS NULL LIMIT 1");
-  std::int64_t node = subject.node;
+      "ORDER BY source IS NULL, coalesce(correlationId, 0) > ?3, correlationId DESC LIMIT 1");
+  // A number may be that of several nodes, one after the other: the last one until then counts.
+  std::int64_t node = subject.node, until = subject.correlation;
   constexpr int most_clones = 8;
   for (int i = 0; i <= most_clones; ++i, row.reset()) {
-    if (!row.bind(1, node).bind(2, subject.process).step()) return 0;
+    if (!row.bind(1, node).bind(2, subject.process).bind(3, until).step()) return 0;
     if (row.integer(0) == 0) return row.integer(1);
     node = row.integer(0);
+    until = row.integer(1);
   }
   return 0;
 }

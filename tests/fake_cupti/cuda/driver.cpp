@@ -128,10 +128,10 @@ thread_local std::uint32_t current_device = 0;
 thread_local bool capturing = false;
 // Nodes and the names of their kernels: of the graph that was captured last, and of the one that
 // was instantiated last.
-using GraphNodes = std::vector<std::pair<std::uint64_t, const char*>>;
+using GraphNodes = std::vector<std::pair<fake::GraphNode, const char*>>;
 thread_local GraphNodes captured, executable;
 thread_local std::uint32_t executable_graph = 0;
-thread_local std::uint64_t captured_in = 0, executable_in = 0;  // handles of the two
+thread_local std::uint64_t captured_in = 0;  // the graph of `captured`
 
 // The thread's outermost runtime call, for the driver calls inside.
 thread_local fake::ApiCall* runtime_call = nullptr;
@@ -357,11 +357,11 @@ LaunchCalls calls_of(LaunchBy by) {
   }
 }
 
-std::uint64_t make_node(std::uint64_t graph, std::uint64_t original = 0) {
-  const std::uint64_t node = ++driver().nodes + 0x1000;
+fake::GraphNode make_node(std::uint64_t graph, fake::GraphNode original = {}) {
+  const fake::GraphNode node{graph, ++driver().nodes + 0x1000};
   const auto* table = hooks();
-  if (table) table->graph_node(graph, node, 0, false);
-  if (table && original) table->graph_node(graph, node, original, false);
+  if (table) table->graph_node(node, {}, false);
+  if (table && original.node) table->graph_node(node, original, false);
   return node;
 }
 
@@ -696,10 +696,8 @@ void fake_graph_instantiate() {
   if (ready() != success) return;
   RUNTIME_CALL(cudaGraphInstantiate, v12000);
   executable.clear();
-  executable_in = ++driver().nodes;
-  for (const auto& [node, name] : captured) {
-    executable.emplace_back(make_node(executable_in, node), name);
-  }
+  const std::uint64_t graph = ++driver().nodes;
+  for (const auto& [node, name] : captured) executable.emplace_back(make_node(graph, node), name);
   executable_graph = ++driver().graphs;
 }
 
@@ -708,7 +706,7 @@ void fake_graph_update() {
   const auto* table = hooks();
   for (std::size_t i = 0; i < std::min(executable.size(), captured.size()); ++i) {
     executable[i].second = captured[i].second;
-    if (table) table->graph_node(executable_in, executable[i].first, captured[i].first, true);
+    if (table) table->graph_node(executable[i].first, captured[i].first, true);
   }
 }
 
@@ -726,7 +724,7 @@ void fake_executable_launch(int times) {
                &launch);
     Call call(false, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch", nullptr, &launch);
     for (const auto& [node, name] : executable) {
-      run_kernel(call, name, launch, executable_graph, node);
+      run_kernel(call, name, launch, executable_graph, node.node);
     }
   }
 }

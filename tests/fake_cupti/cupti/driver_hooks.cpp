@@ -211,18 +211,19 @@ void on_module_unloaded(void* context, std::uint32_t id) {
   forget_cubin(id);
 }
 
-void on_graph_node(std::uint64_t in, std::uint64_t node, std::uint64_t original, bool updated) {
+void on_graph_node(GraphNode node, GraphNode original, bool updated) {
   CUpti_GraphData graph{};
-  graph.graph = reinterpret_cast<CUgraph>(in);
-  graph.node = reinterpret_cast<CUgraphNode>(node);
-  graph.originalNode = reinterpret_cast<CUgraphNode>(original);
+  graph.graph = reinterpret_cast<CUgraph>(node.graph);
+  graph.node = reinterpret_cast<CUgraphNode>(node.node);
+  graph.originalGraph = reinterpret_cast<CUgraph>(original.graph);
+  graph.originalNode = reinterpret_cast<CUgraphNode>(original.node);
   graph.nodeType = CU_GRAPH_NODE_TYPE_KERNEL;
   CUpti_ResourceData data{};
   data.resourceDescriptor = &graph;
   call_back(CUPTI_CB_DOMAIN_RESOURCE,
-            updated    ? CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED
-            : original ? CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED
-                       : CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+            updated         ? CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED
+            : original.node ? CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED
+                            : CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
             &data);
 }
 

@@ -129,11 +129,18 @@ CUptiResult cuptiGetDeviceId(CUcontext context, std::uint32_t* device) {
   return CUPTI_SUCCESS;
 }
 
-// A node's handle is its number.
+// The handle of a node or graph is its number.
 CUptiResult cuptiGetGraphNodeId(CUgraphNode node, std::uint64_t* id) {
   TROUBLE_IF_TOLD();
   if (!node) return CUPTI_ERROR_INVALID_PARAMETER;
   *id = reinterpret_cast<std::uintptr_t>(node);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetGraphId(CUgraph graph, std::uint32_t* id) {
+  TROUBLE_IF_TOLD();
+  if (!graph) return CUPTI_ERROR_INVALID_PARAMETER;
+  *id = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(graph));
   return CUPTI_SUCCESS;
 }
 
