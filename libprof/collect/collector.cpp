@@ -290,24 +290,26 @@ void Collector::on_graph_node(CUpti_CallbackId id, const CUpti_ResourceData& res
   const bool created = id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED;
   if (created && stacks_ && thread.clones.are_made(graph.graph, thread.stack_of)) return;
   const Costs::Callback timed(buffers_.costs(), thread.timed, wire::Count::cost_api);
-  const std::uint64_t node = nodes_.own(graph.graph, graph.node, thread.graph);
-  if (created) return note_node(thread, node, 0);
+  // A node that takes over another's work may still be cloned as what it was.
+  const bool updated = id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED;
+  const std::uint64_t own = updated ? 0 : nodes_.own(graph.graph, graph.node, thread.graph);
+  if (created) return note_node(thread, 0, own, 0);
   const std::uint64_t original =
       nodes_.own(graph.originalGraph, graph.originalNode, thread.original_graph);
   if (original == 0) return;
-  note_node(thread, nodes_.of_records(graph.node), original);
-  if (id != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) return;
-  // A clone may be cloned itself.
-  note_node(thread, node, original);
-  thread.clones = {graph.graph, thread.stack_of};
+  note_node(thread, nodes_.of_records(graph.node), own, original);
+  if (!updated) thread.clones = {graph.graph, thread.stack_of};
 }
 
-void Collector::note_node(ThreadSlots::Thread& thread, std::uint64_t node, std::uint64_t original) {
-  if (node == 0) return;
-  if (stacks_) stacks_->note_node(thread, node, original);
+void Collector::note_node(ThreadSlots::Thread& thread, std::uint64_t node, std::uint64_t own,
+                          std::uint64_t original) {
+  if (stacks_) stacks_->note_node(thread, node, own, original);
   if (!uses_nccl_.load(std::memory_order_relaxed)) return;
-  original ? buffers_.nccl().node_cloned(thread, node, original)
-           : buffers_.nccl().node_made(thread, node);
+  NcclOperations& nccl = buffers_.nccl();
+  if (original == 0) return nccl.node_made(thread, own);
+  for (const std::uint64_t number : {node, own}) {
+    if (number != 0) nccl.node_cloned(thread, number, original);
+  }
 }
 
 void Collector::on_profiler_call(bool starts, const CUpti_CallbackData& call) {

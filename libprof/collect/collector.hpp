@@ -167,7 +167,8 @@ class Collector {
   void module_loaded(const CUpti_ResourceData& resource);
   void on_graph_node(CUpti_CallbackId id, const CUpti_ResourceData& resource);
   // `original`: it is a clone of this one; 0: of none.
-  void note_node(ThreadSlots::Thread& thread, std::uint64_t node, std::uint64_t original);
+  void note_node(ThreadSlots::Thread& thread, std::uint64_t node, std::uint64_t own,
+                 std::uint64_t original);
   // Handles callbacks between two traces.
   void note_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
   void on_profiler_call(bool starts, const CUpti_CallbackData& call);

@@ -146,8 +146,9 @@ void MadeRecords::make(const CallStackEntry& entry, Record& record) {
 }
 
 void MadeRecords::make(const GraphNodeEntry& entry, Record& record) {
-  record.node = {entry.node, entry.source == 0 ? std::nullopt : std::optional(entry.source),
-                 entry.correlation};
+  const auto source = entry.source == 0 ? std::nullopt : std::optional(entry.source);
+  if (entry.node != 0) record.node = {entry.node, source, entry.correlation};
+  if (entry.own != 0) record.own_node = {entry.own, source, entry.correlation};
 }
 
 void MadeRecords::make(const NcclOperationEntry& entry, Record& record) const {

@@ -116,12 +116,12 @@ struct CallStackEntry {
   std::uint32_t more_padding;
 };
 
-// schema::GraphNode
+// A schema::GraphNode for each of the node's numbers (NodeNumbers): CUPTI's and ours; 0: none.
 struct GraphNodeEntry {
   Entry entry;
   std::uint16_t padding;
   std::uint32_t correlation;
-  std::uint64_t node;
+  std::uint64_t node, own;
   std::uint64_t source;  // 0: none
 };
 
@@ -157,7 +157,7 @@ struct NcclNodeEntry {
 };
 
 static_assert(sizeof(NcclOperationEntry) == 160 && sizeof(NcclNodeEntry) == 24);
-static_assert(sizeof(GraphNodeEntry) == 24);
+static_assert(sizeof(GraphNodeEntry) == 32);
 static_assert(sizeof(StackFrameEntry) == 24 && sizeof(NativeFrameEntry) == 24 &&
               sizeof(StackEntry) == 8 && sizeof(CallStackEntry) == 16);
 static_assert(sizeof(BytesEntry) == 16 && sizeof(MarkerEntry) == 24 &&
@@ -200,6 +200,7 @@ class MadeRecords {
         if (record.call) f(*record.call);
         if (record.frame) f(*record.frame);
         if (record.node) f(*record.node);
+        if (record.own_node) f(*record.own_node);
         if (record.operation) f(*record.operation);
         if (record.nccl_node) f(*record.nccl_node);
         for (std::uint32_t i = 0; i < record.stack.count; ++i) {
@@ -219,7 +220,7 @@ class MadeRecords {
     schema::extract::ExtendedPayload payload;
     std::optional<schema::CallStack::Row> call;
     std::optional<schema::StackFrame::Row> frame;
-    std::optional<schema::GraphNode::Row> node;
+    std::optional<schema::GraphNode::Row> node, own_node;
     NcclOperationEntry nccl;  // whose texts the row refers to
     std::optional<schema::NcclOperation::Row> operation;
     std::optional<schema::NcclNode::Row> nccl_node;

@@ -37,24 +37,26 @@ class ThreadSlots {
     bool are_made(CUgraph in, std::uint32_t by) const { return in == graph && by == call && in; }
   };
   // The state of a thread; only that thread uses it.
-  struct Thread {
+  struct alignas(64) Thread {
+    // What each record needs is in one cache line.
     bool left_out = false;
     bool has_slot = false;
+    bool is_first = false;  // of the process
+    std::uint32_t id = 0;   // of the thread, as in CUPTI's records
     std::uint64_t trace = 0;
-    std::uint32_t id = 0;        // of the thread, as in CUPTI's records
-    bool is_first = false;       // of the process
-    std::uint32_t stack_of = 0;  // correlation id: LaunchStacks' last
-    Clones clones;               // made last
-    NodeNumbers::Graph graph, original_graph;
-    std::uint64_t stack_end = 0;    // NativeFrames'
-    std::uint64_t frames_from = 0;  // PythonStack's
-    Launched launched;              // last
-    Launched nccl;                  // the kernel of the operations that NCCL reports
-    std::byte* bytes = nullptr;     // of the slot
+    std::byte* bytes = nullptr;  // of the slot
     SlotHeader* header = nullptr;
-    std::uint32_t used = 0;  // bytes of the slot
-    std::uint32_t turn = 0;  // counts the thread's slots
+    std::uint32_t used = 0;         // bytes of the slot
+    std::uint32_t stack_of = 0;     // correlation id: LaunchStacks' last
+    std::uint64_t frames_from = 0;  // PythonStack's
     Costs::Turn timed;
+    std::uint32_t turn = 0;  // counts the thread's slots
+    // What a node of a graph needs is in another one.
+    alignas(64) Clones clones;  // made last
+    NodeNumbers::Graph graph, original_graph;
+    Launched launched;            // last
+    Launched nccl;                // the kernel of the operations that NCCL reports
+    std::uint64_t stack_end = 0;  // NativeFrames'
     OpenCalls calls;
     void* nvtx = nullptr;  // NvtxRecords' state of the thread, which is found faster here
 

@@ -29,8 +29,8 @@ class StackEntriesTest {
     add(StackEntry{Entry::stack, 2, 3});
     add(frames);
     add(CallStackEntry{Entry::call_stack, 0, 41, 3, 0});
-    add(GraphNodeEntry{Entry::graph_node, 0, 41, 100, 0});
-    add(GraphNodeEntry{Entry::graph_node, 0, 43, 200, 100});
+    add(GraphNodeEntry{Entry::graph_node, 0, 41, 0, 100, 0});
+    add(GraphNodeEntry{Entry::graph_node, 0, 43, 200, 201, 100});
     NcclOperationEntry operation{};
     operation.entry = Entry::nccl_operation;
     operation.correlation = 44;
@@ -98,9 +98,10 @@ TEST_CASE_METHOD(StackEntriesTest, "entries become rows") {
   CHECK((all.entries[1].stack == 3 && all.entries[1].position == 1 && all.entries[1].frame == 8));
   REQUIRE(all.calls.size() == 1);
   CHECK((all.calls[0].correlation == 41 && all.calls[0].stack == 3));
-  REQUIRE(all.nodes.size() == 2);
+  REQUIRE(all.nodes.size() == 3);
   CHECK((all.nodes[0].node == 100 && !all.nodes[0].source && all.nodes[0].correlation == 41));
   CHECK((all.nodes[1].node == 200 && all.nodes[1].source == 100));
+  CHECK((all.nodes[2].node == 201 && all.nodes[2].source == 100));
   CHECK(all.operations == std::vector<std::string>{"Int32 xxxxxxxxxxxxxxxx 40"});
   REQUIRE(all.nccl_nodes.size() == 1);
   CHECK((all.nccl_nodes[0].node == 300 && all.nccl_nodes[0].source == 100));

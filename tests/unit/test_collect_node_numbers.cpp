@@ -1,5 +1,5 @@
 // The numbers of graph nodes: which are asked for, and that no two nodes have the same.
-#include <catch2/catch_test_macros.hpp>
+#include <catch2/catch.hpp>
 #include <cstdint>
 #include <map>
 #include <set>

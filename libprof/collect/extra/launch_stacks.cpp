@@ -91,10 +91,10 @@ void LaunchStacks::note(ThreadSlots::Thread& thread, std::uint32_t correlation_i
   write(thread, CallStackEntry{Entry::call_stack, 0, correlation_id, stack, 0});
 }
 
-void LaunchStacks::note_node(ThreadSlots::Thread& thread, std::uint64_t node,
+void LaunchStacks::note_node(ThreadSlots::Thread& thread, std::uint64_t node, std::uint64_t own,
                              std::uint64_t source) {
   if (thread.left_out) return;
-  write(thread, GraphNodeEntry{Entry::graph_node, 0, thread.stack_of, node, source});
+  write(thread, GraphNodeEntry{Entry::graph_node, 0, thread.stack_of, node, own, source});
 }
 
 template <class T>

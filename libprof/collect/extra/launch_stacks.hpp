@@ -37,9 +37,11 @@ class LaunchStacks {
   // caller.
   void note(ThreadSlots::Thread& thread, std::uint32_t correlation_id, const void* frame);
 
-  // A node of a CUDA graph was made, of the last call that the thread has begun. `source`: it is a
-  // clone of this one; 0: of none. On the calling thread.
-  void note_node(ThreadSlots::Thread& thread, std::uint64_t node, std::uint64_t source);
+  // A node of a CUDA graph was made, by the last call that the thread has begun. `node`, `own`: its
+  // numbers, see NodeNumbers; 0: none. `source`: our number of the node that it is a clone of; 0:
+  // of none. On the calling thread.
+  void note_node(ThreadSlots::Thread& thread, std::uint64_t node, std::uint64_t own,
+                 std::uint64_t source);
 
   // Once: a message about frames that cannot be read. On one of our threads.
   std::string take_warning();

@@ -76,15 +76,16 @@ class PythonInterpreter {
   std::string look();
   std::string learn_layout(unsigned long version);
 
-  ThreadState* thread_state_ = nullptr;   // the thread's
+  // What each walk needs comes first: few cache lines.
+  alignas(64) ThreadState* thread_state_ = nullptr;  // the thread's
   ThreadState* current_state_ = nullptr;  // the same where it holds the lock; null: cannot be asked
   Question *is_ending_ = nullptr, *is_initialized_ = nullptr;
-  python::PythonTypes types_;
-  python::PythonLayout layout_{};
   std::size_t frame_size_ = 0;
+  std::atomic<bool> failed_{false};
+  python::PythonLayout layout_{};
+  python::PythonTypes types_;
   Code code_;
   std::string version_;
-  std::atomic<bool> failed_{false};
   static constexpr std::uint64_t page_bytes = 4096;
   // Each in one of the four slots of its set: code objects by address, pages by number.
   using Set = std::array<std::array<std::atomic<std::uint64_t>, 4>, 1024>;
