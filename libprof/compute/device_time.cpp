@@ -75,7 +75,7 @@ void DeviceTime::pass_until(std::int64_t time) {
     --at_work_;
     if (streams_.size() - at_work_ <= most_idle_streams) continue;
     latest_stream_ = nullptr;
-    streams_.erase(Stream(ended.stream->first));
+    streams_.erase(GpuStream(ended.stream->first));
   }
 }
 
@@ -100,7 +100,7 @@ void DeviceTime::add(const GpuWork& work) {
   pass_until(work.begin);
   if (running_.empty() && work.begin > now_) keep({now_, work.begin, last_ended_, work});
   step(work.begin);
-  const Stream stream{work.process, work.stream};
+  const GpuStream stream{work.process, work.stream};
   if (!latest_stream_ || latest_stream_->first != stream) {
     latest_stream_ = &*streams_.try_emplace(stream).first;
   }

@@ -30,6 +30,7 @@ class DeviceTime {
   // `each_gap` receives all gaps, in time order; it may be empty.
   explicit DeviceTime(std::function<void(const Gap&)> each_gap = {})
       : each_gap_(std::move(each_gap)) {}
+  DeviceTime(DeviceTime&&) = default;
 
   // In start order.
   void add(const GpuWork& work);
@@ -69,13 +70,7 @@ class DeviceTime {
   std::vector<Gap> gaps() const;
 
  private:
-  using Stream = std::pair<std::int64_t, std::int64_t>;  // process, stream
-  struct StreamHash {
-    std::size_t operator()(const Stream& stream) const {
-      return std::hash<std::int64_t>()(stream.first * 31 + stream.second);
-    }
-  };
-  using Streams = std::unordered_map<Stream, std::int64_t, StreamHash>;
+  using Streams = std::unordered_map<GpuStream, std::int64_t, GpuStreamHash>;
   // Streams without running work that are kept, as most soon have some again.
   static constexpr std::size_t most_idle_streams = 4096;
 

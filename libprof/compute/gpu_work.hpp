@@ -10,7 +10,9 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
+#include "libprof/base/word_hash.hpp"
 #include "libprof/compute/kernel_rows.hpp"
 #include "libprof/compute/row_groups.hpp"
 #include "libprof/compute/sorted.hpp"
@@ -40,6 +42,14 @@ struct GpuWork {
   bool computes() const;  // a kernel or a whole graph
   bool operator<(const GpuWork& other) const {
     return std::tie(begin, kind) < std::tie(other.begin, other.kind);
+  }
+};
+
+using GpuStream = std::pair<std::int64_t, std::int64_t>;  // GpuWork's process and stream
+struct GpuStreamHash {
+  std::size_t operator()(const GpuStream& stream) const {
+    return word_hash(static_cast<std::uint64_t>(stream.first),
+                     static_cast<std::uint64_t>(stream.second));
   }
 };
 
@@ -73,7 +83,7 @@ class CorrelationSet {
   // What was looked for: ids tend to be near the previous ones of their process.
   struct Recent {
     std::int64_t number = INT64_MIN;  // no block has it
-    Block* block = nullptr;           // never moves; null: there is none of that number
+    Block* block = nullptr;           // never moves; null: no block has that number
   };
   Recent& recent_of(std::int64_t number) const {
     // The upper half of an id is its process's.

@@ -28,13 +28,8 @@ class StreamWaits {
   bool ended(const Gap& gap) const;
 
  private:
-  struct Hash {
-    std::size_t operator()(const std::pair<std::int64_t, std::int64_t>& stream) const {
-      return std::hash<std::int64_t>()(stream.first * 31 + stream.second);
-    }
-  };
-  // Correlation ids in order, by process and stream.
-  std::unordered_map<std::pair<std::int64_t, std::int64_t>, std::vector<std::int64_t>, Hash> waits_;
+  // Correlation ids in order.
+  std::unordered_map<GpuStream, std::vector<std::int64_t>, GpuStreamHash> waits_;
 };
 
 // What is known of the gaps of a device, or of it in a window, without looking at the host's other
