@@ -132,7 +132,7 @@ Launches read_launches(store::Snapshot& snapshot, const compute::AccountWindow& 
                  .last = last});
     }
   };
-  Launches all{.sums = Launches::Sums()};
+  Launches all{.sums = Launches::Sums(), .graphs = {}};
   std::map<std::int64_t, Graphs> graphs;
   for (Part& part : reader.scan<Part>(visit)) {
     if (part.full) all.sums.reset();
