@@ -293,7 +293,10 @@ void Collector::on_graph_node(CUpti_CallbackId id, const CUpti_ResourceData& res
   // A node that takes over another's work may still be cloned as what it was.
   const bool updated = id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED;
   const std::uint64_t own = updated ? 0 : nodes_.own(graph.graph, graph.node, thread.graph);
-  if (created) return note_node(thread, 0, own, 0);
+  if (created) {
+    if (own != 0) note_node(thread, 0, own, 0);
+    return;
+  }
   const std::uint64_t original =
       nodes_.own(graph.originalGraph, graph.originalNode, thread.original_graph);
   if (original == 0) return;

@@ -35,7 +35,7 @@ void add_shorter(LaunchedGaps& device, std::int64_t begin, std::int64_t end,
 
 void LaunchedGaps::set_longest(std::span<const Gap> gaps) {
   longest = gaps;
-  shortest = LaunchGaps::longest;
+  shortest = LaunchGaps::most_divided;
   for (const Gap& gap : gaps) shortest = std::min(shortest, gap.length());
 }
 
@@ -69,7 +69,7 @@ bool StreamWaits::ended(const Gap& gap) const {
 void LaunchGaps::add(std::size_t place, const Gap& gap) {
   if (gap.behind.correlation == 0) return;
   gaps_.emplace(gap.behind.correlation, gap.begin,
-                static_cast<std::uint64_t>(std::min(gap.length(), longest)),
+                static_cast<std::uint64_t>(std::min(gap.length(), most_divided)),
                 std::uint64_t{waits_.ended(gap)}, std::uint64_t{place});
 }
 

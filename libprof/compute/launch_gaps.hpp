@@ -49,7 +49,7 @@ struct LaunchedGaps {
 class LaunchGaps {
  public:
   // ns, 18 minutes: what of a gap is beyond that is not divided.
-  static constexpr std::int64_t longest = (std::int64_t{1} << 40) - 1;
+  static constexpr std::int64_t most_divided = (std::int64_t{1} << 40) - 1;
 
   // `kept`: what of them stays in memory once it is sorted, bytes.
   LaunchGaps(const StreamWaits& waits, std::size_t kept)

@@ -170,18 +170,16 @@ class Nccl(FakeTest):
         self.assertIn(left[1], range(1, named))
         self.assertEqual(in_top, [True, True, False])
 
-    def hang(self, how):
-        """What top says of such a program, the end of its run, and info."""
+    def hang(self, how, words="."):
+        """What top says of such a program, once it says these words, the end of its run, and info."""
         process = self.start("nccl", how, options=("--hang-after", "500ms"))
         until = time.monotonic() + PATIENCE
-        words = ("top", self.output, "--times", "1", "--hang-after", "0.5s")
+        command = (GPUPROF, "top", self.output, "--times", "1", "--hang-after", "0.5s")
         said = None
-        while not said:
+        while not (said and re.search(words, said[1])):
             self.assertLess(time.monotonic(), until)
             time.sleep(0.1)
-            top = subprocess.run(
-                [GPUPROF, *words], capture_output=True, text=True, check=False
-            ).stdout
+            top = subprocess.run(command, capture_output=True, text=True, check=False).stdout
             said = re.search(r"losses: none (.*\.) (The newest|time share)", " ".join(top.split()))
         os.killpg(process.pid, signal.SIGINT)
         end = process.communicate(timeout=PATIENCE)[1].decode()
@@ -199,7 +197,7 @@ class Nccl(FakeTest):
             r"AllReduce 1 of communicator 00000000c0ffee06 \(pair\), 2 ranks, has not ended for \d+ s\. "
             r"Entered by rank 1 \(process \d+(, has ended)?\)\. One rank is not in this file\."
         )
-        for text in self.hang("operations"):
+        for text in self.hang("operations", words):
             self.assertRegex(text, words)
 
     def test_a_rank_that_leaves_one_out(self):

@@ -225,10 +225,8 @@ bool PythonStack::give_up() {
   return false;
 }
 
-// All of a hash is one loop: a call for each frame would take as long as what it does.
-#define GPUPROF_IN_PLACE [[gnu::always_inline]] inline
-
-GPUPROF_IN_PLACE bool PythonStack::read_frame(std::uint64_t at, Frame& frame) {
+// Inline, as what follows: a call for each frame of a hash would take as long as what it does.
+[[gnu::always_inline]] inline bool PythonStack::read_frame(std::uint64_t at, Frame& frame) {
   const PythonLayout::OfFrame& places = python_.layout_.frame;
   const std::size_t size = python_.frame_size_;
   std::array<std::byte, frame_bytes> bytes;
@@ -255,7 +253,7 @@ bool PythonStack::find_page_of_frames(std::uint64_t at, std::size_t size) {
   return true;
 }
 
-GPUPROF_IN_PLACE bool PythonStack::next_place(Place& place) {
+[[gnu::always_inline]] inline bool PythonStack::next_place(Place& place) {
   constexpr unsigned of_interpreter = 3;  // this and higher owners: frames where C calls Python
   while (frame_ != 0 && steps_++ < most_steps) {
     Frame frame;
@@ -275,7 +273,7 @@ bool PythonStack::next(PythonFrame& function) {
   return read_function(place.code, place.instruction, function) || give_up();
 }
 
-GPUPROF_IN_PLACE bool PythonStack::identify(std::uint64_t code, std::uint64_t& word) {
+[[gnu::always_inline]] inline bool PythonStack::identify(std::uint64_t code, std::uint64_t& word) {
   const PythonLayout& layout = python_.layout_;
   const std::uint64_t first_line = code + layout.code.first_line;
   const std::uint64_t version = code + layout.code.version;

@@ -182,7 +182,7 @@ class PythonStack {
   std::uint64_t page_of_frames_ = 0;  // which is mapped; 0: none
   // What the walk has needed of the interpreter's frames, as far as one read goes.
   std::uint64_t first_ = 0, lowest_ = 0;
-  // Not initialized for direct reading: they are far away on the stack, and none of its business.
+  // Not initialized for direct reading, which uses neither: their memory is cold.
   Window<largest_span> frames_;  // of the interpreter
   Window<page> on_stack_;        // outside the known part
 };
