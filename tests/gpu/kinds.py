@@ -182,6 +182,62 @@ def allocation_sources(c):
     c.equal(found, [str(c.example("vector_add"))], "libraries that allocated")
 
 
+GRAPH = """
+import torch
+
+
+def first(x):
+    return x @ x
+
+
+def second(x):
+    return torch.relu(x)
+
+
+def work(x):
+    return second(first(x))
+
+
+x = torch.ones(64, 64, device="cuda")
+with torch.cuda.stream(torch.cuda.Stream()):
+    work(x)
+torch.cuda.synchronize()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    work(x)
+for _ in range(20):
+    graph.replay()
+torch.cuda.synchronize()
+"""
+
+
+@check
+def lines_of_graph_nodes(c):
+    """Kernels of a captured graph have the lines that captured them."""
+    script = c.folder / "graph.py"
+    script.write_text(GRAPH)
+    database = c.gpuprof([python(c, "torch"), script], "--stacks=launches")
+    c.sound(database)
+    lines = {
+        f"{script}:{number}"
+        for number, line in enumerate(GRAPH.split("\n"), 1)
+        if line.startswith("    return") and "work" not in line and "second(" not in line
+    }
+    nodes = database.rows("SELECT name, count, python_line FROM graph_nodes")
+    c.seen["nodes"] = nodes
+    c.equal({line for _, _, line in nodes}, lines, "lines that made nodes")
+    c.equal({count for _, count, _ in nodes}, {20}, "times that each node ran")
+    found = database.rows(
+        "SELECT graph_node_id > 0, python_line FROM kernels WHERE python_line IN (?, ?) GROUP BY 1, 2",
+        *sorted(lines),
+    )
+    c.equal(
+        {line for of_graph, line in found if not of_graph},
+        lines,
+        "lines of the same kernels outside of it",
+    )
+
+
 @check
 def collectives(c):
     """NCCL reports for each of its operations how much it moves, and in which communicator."""
