@@ -31,7 +31,7 @@ class NodeNumbers {
   bool exist() const { return cupti_.cuptiGetGraphNodeId && cupti_.cuptiGetGraphId; }
   // CUPTI's number of a node; 0: it has none.
   std::uint64_t of_records(CUgraphNode node);
-  // Ours; 0: there is none. `known`: the graph of the thread's last question.
+  // A number of ours; 0: the graph has none. `known`: the graph that the thread asked for last.
   std::uint64_t own(CUgraph graph, CUgraphNode node, Graph& known);
   // Another graph may have the handle of each from now on: a graph ends, or a trace begins.
   void graph_ends() { ended_.fetch_add(1, std::memory_order_relaxed); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/time_spans.hpp"
 
 namespace gpuprof::compute {
 namespace {
@@ -26,15 +27,7 @@ bool is_soon_after(std::int64_t time, std::int64_t launched_until) {
 
 // The first gap that has not ended at that time.
 std::size_t HostCalls::first_after(std::int64_t time) {
-  const auto is_it = [&](std::size_t place) {
-    return (place == 0 || gaps_[place - 1].end <= time) &&
-           (place == gaps_.size() || gaps_[place].end > time);
-  };
-  if (!is_it(latest_)) {
-    const auto found = std::ranges::upper_bound(gaps_, time, {}, &Gap::end);
-    latest_ = static_cast<std::size_t>(found - gaps_.begin());
-  }
-  return latest_;
+  return latest_ = gpuprof::first_after(gaps_, time, latest_);
 }
 
 bool HostCalls::is_near_a_gap(std::int64_t begin, std::int64_t end) {

@@ -13,25 +13,6 @@ void TimesNearGaps::add(std::span<const Gap> gaps) {
   }
 }
 
-std::size_t TimesNearGaps::first_after(std::int64_t time) const {
-  const auto found = std::ranges::upper_bound(times_, time, {}, &Span::end);
-  return static_cast<std::size_t>(found - times_.begin());
-}
-
-void TimesNearGaps::merge() {
-  std::ranges::sort(times_, {}, &Span::begin);
-  std::size_t merged = 0;
-  for (const Span& time : times_) {
-    if (merged > 0 && time.begin <= times_[merged - 1].end) {
-      times_[merged - 1].end = std::max(times_[merged - 1].end, time.end);
-    } else {
-      times_[merged++] = time;
-    }
-  }
-  times_.resize(merged);
-  is_merged_ = true;
-}
-
 void IdleTimes::restart() {
   launch_gaps_.emplace(waits_, kept_);
   ended_gaps_ = {};

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/base/time_spans.hpp"
 #include "libprof/compute/device_time.hpp"
 #include "libprof/compute/gpu_work.hpp"
 #include "libprof/compute/host_calls.hpp"
@@ -43,8 +44,9 @@ class TimesNearGaps {
   void add(std::span<const Gap> gaps);
   // Whether it may; calls arrive nearly in time order. Nothing may be added afterwards.
   bool have(std::int64_t begin, std::int64_t end) {
-    if (!is_merged_) merge();
-    if (!is_first_after(latest_, begin)) latest_ = first_after(begin);
+    if (!is_united_) unite(times_);
+    is_united_ = true;
+    latest_ = first_after(std::span(times_), begin, latest_);
     return latest_ < times_.size() && times_[latest_].begin <= end;
   }
 
@@ -53,15 +55,8 @@ class TimesNearGaps {
     std::int64_t begin, end;
   };
 
-  bool is_first_after(std::size_t place, std::int64_t time) const {
-    return (place == 0 || times_[place - 1].end <= time) &&
-           (place == times_.size() || times_[place].end > time);
-  }
-  std::size_t first_after(std::int64_t time) const;
-  void merge();
-
-  std::vector<Span> times_;  // in order and apart, once they are merged
-  bool is_merged_ = false;
+  std::vector<Span> times_;
+  bool is_united_ = false;
   std::size_t latest_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/time_spans.hpp"
 #include "libprof/read/columns/reader.hpp"
 #include "schema/sampled.hpp"
 
@@ -21,7 +22,7 @@ std::string value_column(const PmMetric& metric) { return "v" + std::to_string(m
 
 void sort_by_time(std::vector<PmGroup>& groups) {
   for (PmGroup& group : groups) {
-    merge(group.intervals);
+    unite(group.intervals);
     for (const PmInterval& each : group.intervals) {
       group.time = saturating_add(group.time, each.end - each.begin);
     }
@@ -129,19 +130,6 @@ std::map<std::int64_t, PmValues> read_pm_values(Session& session, const PmMetric
     std::erase_if(values, [](const PmValue& each) { return each.stop <= each.start; });
   }
   return devices;
-}
-
-void merge(std::vector<PmInterval>& intervals) {
-  std::ranges::sort(intervals, std::ranges::less(), &PmInterval::begin);
-  std::size_t kept = 0;
-  for (const PmInterval& each : intervals) {
-    if (kept > 0 && each.begin <= intervals[kept - 1].end) {
-      intervals[kept - 1].end = std::max(intervals[kept - 1].end, each.end);
-    } else {
-      intervals[kept++] = each;
-    }
-  }
-  intervals.resize(kept);
 }
 
 std::vector<WeightedValue> values_within(const PmValues& values,

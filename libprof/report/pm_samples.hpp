@@ -53,10 +53,7 @@ using PmValues = std::vector<PmValue>;
 // The metric's values that pass the session's filter, by device. Uses 24 bytes per value.
 std::map<std::int64_t, PmValues> read_pm_values(Session& session, const PmMetric& metric);
 
-// Sorts the intervals and joins those that touch or overlap, so that no time counts twice.
-void merge(std::vector<PmInterval>& intervals);
-
-// The values during the intervals, which must be merged.
+// The values during the intervals, which must be in order and apart (unite).
 std::vector<WeightedValue> values_within(const PmValues& values,
                                          std::span<const PmInterval> intervals);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libprof/base/time_spans.hpp"
 #include "libprof/conclude/simulate/read_schedule.hpp"
 
 namespace gpuprof::simulate {
@@ -100,16 +101,7 @@ void Cuts::cut(std::uint32_t process, std::int64_t begin, std::int64_t end) {
 }
 
 void Cuts::put_in_order(std::vector<Cut>& cuts) {
-  std::ranges::sort(cuts, {}, &Cut::begin);
-  std::size_t kept = 0;
-  for (const Cut& cut : cuts) {
-    if (kept > 0 && cut.begin <= cuts[kept - 1].end) {
-      cuts[kept - 1].end = std::max(cuts[kept - 1].end, cut.end);
-    } else {
-      cuts[kept++] = cut;
-    }
-  }
-  cuts.resize(kept);
+  unite(cuts);
   std::int64_t before = 0;
   for (Cut& cut : cuts) {
     cut.before = before;
