@@ -159,6 +159,29 @@ inline constexpr Table device_account{
     .key = "deviceId, class, domain, cause",
     .without_rowid = true};
 
+inline constexpr Column account_block_columns[]{
+    stored("deviceId", Type::i64, "the device"),
+    stored("start", Type::i64,
+           "[ns] when the block begins, on CUPTI's clock: at the begin of the run, or where a gap "
+           "ends"),
+    stored("stop", Type::i64, "[ns] when it ends: there the next one of the device begins"),
+    stored("class", Type::text, "as in DEVICE_ACCOUNT"),
+    stored("domain", Type::text, "as in DEVICE_ACCOUNT"),
+    stored("cause", Type::i64, "as in DEVICE_ACCOUNT"),
+    stored("duration", Type::i64, "[ns] how long in the block"),
+    stored("intervals", Type::i64, "[count] how often in the block"),
+};
+// Only files with row groups have it.
+inline constexpr Table account_block{
+    .name = "ACCOUNT_BLOCK",
+    .doc =
+        "DEVICE_ACCOUNT in blocks of time, so that the account of a long time need not read all "
+        "rows in it. Files with a million calls and works of GPUs have it.",
+    .columns = account_block_columns,
+    .origin = Origin::computed,
+    .key = "deviceId, start, class, domain, cause",
+    .without_rowid = true};
+
 inline constexpr Column launch_shape_columns[]{
     stored("blocks", Type::i64, "[count] blocks of the launch"),
     stored("threadsPerBlock", Type::i64, "[count] threads of a block"),
@@ -429,6 +452,6 @@ inline constexpr std::array timeline_tables{&timeline_table, &timeline_name, &ti
 
 // All that is computed from a whole file, and again for a part of it.
 inline constexpr auto derived =
-    joined(derived_tables, std::array{&pm_kernel, &row_group}, timeline_tables);
+    joined(derived_tables, std::array{&pm_kernel, &row_group, &account_block}, timeline_tables);
 
 }  // namespace gpuprof::schema::tables

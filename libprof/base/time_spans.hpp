@@ -9,6 +9,10 @@
 
 namespace gpuprof {
 
+struct TimeSpan {
+  std::int64_t begin = 0, end = 0;  // ns
+};
+
 // Puts them in order, and makes one of those that touch or overlap: of its first, whose end moves.
 template <class Span>
 void unite(std::vector<Span>& spans) {

@@ -6,10 +6,9 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "libprof/compute/account_parts.hpp"
 #include "libprof/compute/device_time.hpp"
 #include "libprof/compute/idle_times.hpp"
 #include "libprof/read/columns/chunk.hpp"
@@ -25,29 +24,15 @@ struct AccountWindow {
   void add(std::int64_t begin, std::int64_t end);
   // Those that have times.
   void add(const columns::Column& begin, const columns::Column& end);
+  bool is_empty() const { return first >= last; }
   std::int64_t length() const { return last - first; }
 };
 
 // What is known of a device in a window.
 struct DeviceFacts {
-  const DeviceTime& time;
+  const DeviceTime::Parts& parts;
   const DeviceIdle& idle;
   std::int64_t before = 0, after = 0;  // its first and last work, ns
-  std::int64_t gap_count = 0;          // more than those of `idle` if these are only the longest
-};
-
-struct AccountPart {
-  std::string_view what;  // DEVICE_ACCOUNT.class
-  // Of a copy its direction, CUpti_ActivityMemcpyKind; of a call and a launch the function, as in
-  // HostCall, and 0 for those that are not distinguished and between launches; 1 for work that was
-  // queued for an event; otherwise 0.
-  std::int64_t cause = 0;
-  std::int64_t duration = 0;
-  std::int64_t intervals = 0;
-  std::string place = {};  // of no call: what the host did, in words; empty: not known
-
-  // Whether the cause is a function.
-  bool is_of_function() const { return cause != 0 && (what == "call" || what == "launch"); }
 };
 
 // The durations add up to `length`, that of the window.
@@ -59,8 +44,9 @@ struct Accounts {
 };
 
 // Accounts of these windows, which are in order and do not overlap, or else Error. Reads all GPU
-// work and API calls once. Memory: the gaps of all windows. `check` is called now and then and may
-// throw; `has_read`, unless it is empty, once no more is read.
+// work and API calls once, or in large files what is not in whole AccountBlocks. Memory: the gaps
+// of what is read. `check` is called now and then and may throw; `has_read`, unless it is empty,
+// once no more is read.
 std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const TimeBounds> windows,
                                     const std::function<void()>& check,
                                     const std::function<void()>& has_read = {});

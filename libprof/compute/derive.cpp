@@ -1,5 +1,6 @@
 #include "libprof/compute/derive.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -8,10 +9,9 @@
 #include <vector>
 
 #include "libprof/base/second_thread.hpp"
-#include "libprof/compute/account.hpp"
+#include "libprof/compute/account_blocks.hpp"
 #include "libprof/compute/call_times.hpp"
 #include "libprof/compute/communication.hpp"
-#include "libprof/compute/device_time.hpp"
 #include "libprof/compute/display_names.hpp"
 #include "libprof/compute/fill.hpp"
 #include "libprof/compute/gpu_work.hpp"
@@ -43,17 +43,19 @@ void bind_or_null(store::Statement& statement, int index, std::int64_t value) {
   value == 0 ? statement.bind_null(index) : statement.bind(index, value);
 }
 
-std::string_view type_of(const GpuWork& work) { return schema::gpu_kinds[work.kind].type; }
+// Few enough that those at the edges of a window are soon read, and that their table is small.
+std::int64_t works_per_block(store::Database& database) {
+  constexpr std::int64_t least = 32'768, most_blocks = 512;
+  return std::max(least, static_cast<std::int64_t>(most_gpu_work(database)) / most_blocks);
+}
 
-struct Device {
-  std::size_t place = 0;  // in IdleTimes
-  DeviceTime time;
-};
+std::string_view type_of(const GpuWork& work) { return schema::gpu_kinds[work.kind].type; }
 
 // The results, and where they are written.
 struct Found {
-  std::map<std::int64_t, Device> devices;
   IdleTimes idle;
+  BlockSize block_size;
+  std::map<std::int64_t, DeviceAccount> devices;
   AccountWindow window;
   LaunchShapes shapes;
   KernelTimes kernel_times;
@@ -71,8 +73,12 @@ struct Found {
   CorrelationSet made_nodes;             // calls that made nodes of graphs
   SecondThread second;
 
-  Found(store::Database& database, const RowGroups::Options& row_groups)
-      : call_times(database), steps(database), groups(database, row_groups) {}
+  Found(store::Database& database, const ComputeOptions& options)
+      : block_size{options.works_per_block > 0 ? options.works_per_block
+                                               : works_per_block(database)},
+        call_times(database),
+        steps(database),
+        groups(database, options.row_groups) {}
 
   // Goes on with what needs no file until end() is called.
   void read(store::Snapshot& snapshot, NewIndexes& indexes, const std::function<void()>& check);
@@ -88,59 +94,47 @@ struct Found {
   void read_ranges(store::Snapshot& snapshot, const std::function<void()>& check);
   void write_ranges(store::Database& database);
   void write_devices(store::Database& database);
-  void write_account(store::Database& database);
 };
 
 void Found::read(store::Snapshot& snapshot, NewIndexes& indexes,
                  const std::function<void()>& check) {
   idle.read_waits(snapshot, check);
   steps.read_ranges(snapshot, check);
-  DeviceTime* device = nullptr;
+  // The samples of a block would be too few.
+  if (idle.knows_moments()) block_size.works = 0;
+  DeviceAccount* device = nullptr;
   std::int64_t number = 0;  // of `device`
-  const auto time_of = [this](std::int64_t its_number) -> DeviceTime& {
-    const auto known = devices.find(its_number);
-    if (known != devices.end()) return known->second.time;
-    const std::size_t place = idle.add_place(0);
-    const auto each_gap = [this, place](const Gap& gap) { idle.add_gap(place, gap); };
-    return devices.try_emplace(its_number, place, DeviceTime(each_gap)).first->second.time;
-  };
-  read_gpu_work(snapshot, {.visit =
-                               [&](const GpuWork& work) {
-                                 if (!device || number != work.device) {
-                                   number = work.device;
-                                   device = &time_of(number);
-                                 }
-                                 idle.add_waited_for(work);
-                                 steps.add(work);
-                                 device->add(work);
-                                 if (work.communicates) communicating.insert(work.name);
-                               },
-                           .restart =
-                               [&] {
-                                 devices.clear();
-                                 idle.restart();
-                                 steps.restart();
-                                 device = nullptr;
-                               },
-                           .check = check,
-                           .visit_rows =
-                               [&](const WorkRows& rows, const std::function<void()>& go_on) {
-                                 const auto own = [&] {
-                                   for (const auto id : rows.chunk[rows.correlation].int64s()) {
-                                     idle.add_asked_for(id);
-                                   }
-                                   go_on();
-                                 };
-                                 do_both(rows.chunk, own, [&] { add_rows(rows, indexes); });
-                               }});
+  read_gpu_work(snapshot,
+                {.visit =
+                     [&](const GpuWork& work) {
+                       if (!device || number != work.device) {
+                         number = work.device;
+                         device =
+                             &devices.try_emplace(number, idle, block_size, number).first->second;
+                       }
+                       idle.add_waited_for(work);
+                       steps.add(work);
+                       device->add(work);
+                       if (work.communicates) communicating.insert(work.name);
+                     },
+                 .restart =
+                     [&] {
+                       devices.clear();
+                       block_size.seen = 0;
+                       idle.restart();
+                       steps.restart();
+                       device = nullptr;
+                     },
+                 .check = check,
+                 .visit_ids = [&](const auto ids) { idle.add_asked_for(ids); },
+                 .visit_rows =
+                     [&](const WorkRows& rows, const std::function<void()>& go_on) {
+                       do_both(rows.chunk, go_on, [&] { add_rows(rows, indexes); });
+                     }});
   indexes.finish();
   shapes.read_devices(snapshot);
   memory.read(snapshot, check);
-  for (auto& [number_of_device, its] : devices) {
-    its.time.finish();
-    idle.set_longest(its.place, its.time.gaps());
-    window.add(its.time.first(), its.time.last());
-  }
+  for (auto& [number_of_device, its] : devices) its.finish(window);
   const RangeIndex index(snapshot, parents);
   read_made_nodes(snapshot.database());
   read_calls(snapshot, index, indexes, check);
@@ -263,30 +257,30 @@ void Found::write_ranges(store::Database& database) {
 void Found::write_devices(store::Database& database) {
   store::Statement insert = fill(database, schema::tables::device_time);
   for (const auto& [number, device] : devices) {
-    const DeviceTime& time = device.time;
+    const DeviceTime& time = device.time();
     insert.bind(1, number).bind(2, time.first()).bind(3, time.last()).bind(4, time.busy());
     insert.bind(5, time.kernels_only()).bind(6, time.copies_only()).bind(7, time.both());
     insert.bind(8, time.exposed_communication()).bind(9, time.gap_count()).run();
   }
   insert = fill(database, schema::tables::stream_time);
   for (const auto& [number, device] : devices) {
-    for (const auto& [streams, duration] : device.time.streams()) {
+    for (const auto& [streams, duration] : device.time().streams()) {
       insert.bind(1, number).bind(2, streams).bind(3, duration).run();
     }
   }
   insert = fill(database, schema::tables::copy_time);
   for (const auto& [number, device] : devices) {
-    for (const auto& [direction, copies] : device.time.copies()) {
+    for (const auto& [direction, copies] : device.time().copies()) {
       insert.bind(1, number).bind(2, std::int64_t{direction}).bind(3, copies.copying);
       insert.bind(4, copies.beside_kernels).run();
     }
   }
   insert = fill(database, schema::tables::gpu_gap);
   for (const auto& [number, device] : devices) {
-    const DeviceIdle& its = idle.of(device.place);
-    for (std::size_t i = 0; i < its.gaps.size(); ++i) {
-      const Gap& gap = its.gaps[i];
-      const std::optional<HostCalls::Split>& split = its.splits[i];
+    const auto gaps = idle.longest_gaps(device.place());
+    for (std::size_t i = 0; i < gaps.size(); ++i) {
+      const Gap& gap = gaps[i];
+      const std::optional<HostCalls::Split>& split = idle.splits(device.place())[i];
       insert.bind(1, number).bind(2, gap.begin).bind(3, gap.end);
       insert.bind(4, type_of(gap.before)).bind(5, std::int64_t{gap.before.name});
       insert.bind(6, type_of(gap.behind)).bind(7, std::int64_t{gap.behind.name});
@@ -300,27 +294,6 @@ void Found::write_devices(store::Database& database) {
       }
       bind_or_null(insert, 14, launches.range_of(gap.behind.correlation));
       insert.run();
-    }
-  }
-}
-
-void Found::write_account(store::Database& database) {
-  store::Statement insert = fill(database, schema::tables::device_account);
-  for (const auto& [number, device] : devices) {
-    const DeviceTime& time = device.time;
-    const DeviceFacts facts{.time = time,
-                            .idle = idle.of(device.place),
-                            .before = time.first() - window.first,
-                            .after = window.last - time.last(),
-                            .gap_count = time.gap_count()};
-    for (const AccountPart& part : account_of(facts, window.length())) {
-      const bool in_function = part.is_of_function();
-      insert.bind(1, number).bind(2, part.what);
-      insert.bind(3, !in_function               ? std::string_view(part.place)
-                     : is_of_driver(part.cause) ? "driver"
-                                                : "runtime");
-      insert.bind(4, in_function ? cbid_of(part.cause) : part.cause);
-      insert.bind(5, part.duration).bind(6, part.intervals).run();
     }
   }
 }
@@ -342,7 +315,7 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
   };
   database.release_memory();
   std::string problem;
-  std::optional<Found> found(std::in_place, database, options.row_groups);
+  std::optional<Found> found(std::in_place, database, options);
   std::optional<store::NewTrees> trees;
   const auto attempt = [&](const std::function<void()>& work,
                            const std::function<void()>& instead) {
@@ -355,7 +328,7 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
       instead();
     }
   };
-  const auto forget = [&] { found.emplace(database, options.row_groups); };
+  const auto forget = [&] { found.emplace(database, options); };
   {
     store::Snapshot snapshot(database);
     // Of a small file SQLite writes the little there is in less time than it takes to parse the
@@ -390,7 +363,7 @@ std::string compute(store::Database& database, const ComputeOptions& options) {
   write_nvtx_paths(database);
   found->write_ranges(database);
   found->write_devices(database);
-  found->write_account(database);
+  write_accounts(database, found->devices, found->window, found->groups.are_wanted());
   found->shapes.write(database);
   found->kernel_times.write(database);
   found->call_times.write(database);

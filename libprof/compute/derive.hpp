@@ -4,6 +4,7 @@
 // launcher left behind.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -27,6 +28,8 @@ struct ComputeOptions {
   // Whether to store a timeline for viewers.
   timeline::StoredTimeline timeline = timeline::StoredTimeline::automatic;
   RowGroups::Options row_groups = {};
+  // Of GPU work, in an AccountBlock; 0: by the size of the file. Others are for tests.
+  std::int64_t works_per_block = 0;
   // Computes more once the tables are filled and no transaction is open. It must call `check` now
   // and then, which may throw. May be empty.
   std::function<void(store::Database&, const std::function<void()>& check)> more = {};

@@ -63,6 +63,11 @@ void DeviceTime::end_part() {
   part_ = {};
 }
 
+DeviceTime::Parts DeviceTime::take_parts() {
+  end_part();
+  return std::exchange(parts_, {});
+}
+
 void DeviceTime::pass_until(std::int64_t time) {
   while (!running_.empty() && running_.top().end <= time) {
     const Running ended = running_.top();
@@ -115,7 +120,6 @@ void DeviceTime::add(const GpuWork& work) {
 
 void DeviceTime::finish() {
   while (!running_.empty()) pass_until(running_.top().end);
-  end_part();
 }
 
 std::map<std::int64_t, std::int64_t> DeviceTime::streams() const {

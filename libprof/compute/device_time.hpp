@@ -64,8 +64,9 @@ class DeviceTime {
     std::int64_t intervals = 0;  // uninterrupted
   };
   using Doing = std::pair<Activity, std::int16_t>;  // and of a copy, its direction
-  // Call after finish().
-  const std::map<Doing, Part>& parts() const { return parts_; }
+  using Parts = std::map<Doing, Part>;
+  // Since the last call. Call in `each_gap` or after finish().
+  Parts take_parts();
   // The longest gaps, in time order.
   std::vector<Gap> gaps() const;
 
@@ -107,7 +108,7 @@ class DeviceTime {
   std::int64_t gap_count_ = 0;
   std::vector<std::int64_t> by_streams_;  // by their number
   std::vector<Gap> gaps_;                 // a min-heap by length
-  std::map<Doing, Part> parts_;
+  Parts parts_;
   bool rests_ = true;  // nothing was running
   Doing counted_{};    // what part_ is of, and is not yet in parts_
   Part part_;

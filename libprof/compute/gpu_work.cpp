@@ -125,6 +125,7 @@ void read_kind(store::Snapshot& snapshot, std::size_t kind, const Communication&
     };
     const auto name = numbers(kernels), direction = numbers(copies);
     const auto take_rows = [&] {
+      if (visitor.visit_ids) visitor.visit_ids(correlation);
       for (std::size_t row = 0; row < chunk.rows(); ++row) {
         if (begin[row] <= 0 || end[row] <= begin[row]) continue;
         take({.device = device[row],

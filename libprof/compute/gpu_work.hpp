@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -117,6 +118,9 @@ struct GpuWorkVisitor {
   std::function<void(const GpuWork& work)> visit;
   std::function<void()> restart;
   std::function<void()> check;
+  // Receives the correlation ids of all rows, including those without times, before their work is
+  // visited. May be empty.
+  std::function<void(std::span<const std::int64_t> ids)> visit_ids = {};
   // Receives all rows once, including those without times, in file order, table by table, and has
   // to call `go_on`, which visits work. May be empty.
   std::function<void(const WorkRows&, const std::function<void()>& go_on)> visit_rows = {};

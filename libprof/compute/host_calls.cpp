@@ -25,23 +25,35 @@ bool is_soon_after(std::int64_t time, std::int64_t launched_until) {
 
 }  // namespace
 
+HostCalls::HostCalls(std::span<const Gap> gaps, std::vector<std::size_t> ends)
+    : gaps_(gaps), splits_(gaps.size()), ends_(std::move(ends)) {
+  if (ends_.empty()) ends_.push_back(gaps.size());
+  blocks_.resize(ends_.size());
+  for (std::size_t block = 0; block < ends_.size(); ++block) {
+    block_of_.resize(ends_[block], static_cast<std::uint32_t>(block));
+  }
+}
+
 // The first gap that has not ended at that time.
 std::size_t HostCalls::first_after(std::int64_t time) {
   return latest_ = gpuprof::first_after(gaps_, time, latest_);
 }
 
 bool HostCalls::is_near_a_gap(std::int64_t begin, std::int64_t end) {
-  const std::size_t gap = first_after(begin);
+  const std::size_t gap = first_after(saturating_subtract(begin, close_launches + 1));
   return gap < gaps_.size() && is_soon_after(gaps_[gap].begin, end);
 }
 
 void HostCalls::add(const HostCall& call) {
   if (call.begin <= 0 || call.end <= call.begin) return;
   know(call.process);
-  const std::size_t gap = first_after(call.begin);
-  if (gap == gaps_.size()) return;
-  const std::int64_t begin = gaps_[gap].begin;
-  if (begin < call.end || (call.launches && is_soon_after(begin, call.end))) calls_.add(call);
+  const std::size_t next = first_after(call.begin);
+  const bool in_gap = next < gaps_.size() && gaps_[next].begin < call.end;
+  const auto is_close = [&] {
+    return (next < gaps_.size() && is_soon_after(gaps_[next].begin, call.end)) ||
+           (next > 0 && is_soon_after(call.begin, gaps_[next - 1].end));
+  };
+  if (in_gap || (call.launches && is_close())) calls_.add(call);
 }
 
 HostCalls::TimeSpan HostCalls::before_launch(std::size_t gap, std::int64_t begin,
@@ -70,8 +82,8 @@ void HostCalls::end_gap(Process& process) {
   }
   Split& split = splits_[gap];
   for (const auto& [function, its] : process.functions) {
-    add_to(parts_.launches, function, its.launching);
-    add_to(parts_.calls, function, its.in_calls);
+    add_to(parts(gap).launches, function, its.launching);
+    add_to(parts(gap).calls, function, its.in_calls);
     // A tie must not be decided by the order of a hash table.
     if (std::pair(its.in_calls, its.correlation) > std::pair(split.time, split.correlation)) {
       split.time = its.in_calls;
@@ -144,12 +156,13 @@ void HostCalls::end(std::size_t gap) {
   Split& split = splits_[gap];
   const std::int64_t own = in_launch(gap);
   split.launching += own + between_[gap];
-  parts_.between_launches.add(between_[gap]);
+  parts(gap).between_launches.add(between_[gap]);
   if (!launches_[gap]) return;
-  if (!counted_[gap]) add_to(parts_.launches, launches_[gap]->function, own);
+  if (!counted_[gap]) add_to(parts(gap).launches, launches_[gap]->function, own);
   const std::int64_t arrival = std::max(launches_[gap]->arrival, gaps_[gap].begin);
   split.queued = std::max<std::int64_t>(gaps_[gap].end - arrival, 0);
-  (launches_[gap]->for_event ? parts_.queued_for_event : parts_.queued).add(split.queued);
+  IdleParts& its = parts(gap);
+  (launches_[gap]->for_event ? its.queued_for_event : its.queued).add(split.queued);
 }
 
 void HostCalls::take_moments(std::int64_t process, const TimeSpan& time) {
@@ -164,14 +177,15 @@ void HostCalls::take_moments(std::int64_t process, const TimeSpan& time) {
   }
 }
 
-void HostCalls::divide_away(const std::vector<std::optional<Split>>& splits) {
+void HostCalls::divide_away(const std::vector<std::optional<Split>>& splits, std::size_t gap,
+                            std::size_t end, Of& block) const {
   struct Away {
     std::int64_t time = 0;
     std::map<std::uint32_t, IdleTime> causes;  // of each the number of moments, and gaps
   };
   std::map<std::int64_t, Away> processes;
-  IdleTime& unknown = away_[""];
-  for (std::size_t gap = 0; gap < gaps_.size(); ++gap) {
+  IdleTime& unknown = block.away[""];
+  for (; gap < end; ++gap) {
     const std::int64_t time = splits[gap] ? splits[gap]->no_call(gaps_[gap]) : 0;
     const std::int64_t process = gaps_[gap].behind.process;
     const auto all = moments_ ? moments_->of(process) : std::span<const HostMoments::Moment>();
@@ -201,7 +215,7 @@ void HostCalls::divide_away(const std::vector<std::optional<Split>>& splits) {
       const auto until = [&](std::int64_t moments) {
         return static_cast<std::int64_t>(static_cast<__int128>(away.time) * moments / count);
       };
-      IdleTime& part = away_[moments_->words_of(cause)];
+      IdleTime& part = block.away[moments_->words_of(cause)];
       part.time += until(before + its.time) - until(before);
       part.gaps += its.gaps;
       before += its.time;
@@ -223,7 +237,11 @@ std::vector<std::optional<HostCalls::Split>> HostCalls::finish(
     end(gap);
     found[gap] = splits_[gap];
   }
-  divide_away(found);
+  std::size_t first = 0;
+  for (std::size_t block = 0; block < ends_.size(); ++block) {
+    divide_away(found, first, ends_[block], blocks_[block]);
+    first = ends_[block];
+  }
   return found;
 }
 

@@ -88,8 +88,17 @@ class HostCalls {
     }
   };
 
-  // `gaps`: in time order, not overlapping; must outlive this object.
-  explicit HostCalls(std::span<const Gap> gaps) : gaps_(gaps), splits_(gaps.size()) {}
+  // Of the gaps in a block that have a split.
+  struct Of {
+    IdleParts parts;  // functions beyond those that are distinguished are only in the splits
+    // Time in no call, by what the host did then, as the moments in it are a sample of that; "": it
+    // is not known.
+    std::map<std::string, IdleTime> away;
+  };
+
+  // `gaps`: in time order, not overlapping; must outlive this object. `ends`: how many gaps there
+  // are up to the end of each block; empty: all are in one.
+  explicit HostCalls(std::span<const Gap> gaps, std::vector<std::size_t> ends = {});
 
   // Whether a call may say something of a gap, if it has that time.
   bool is_near_a_gap(std::int64_t begin, std::int64_t end);
@@ -106,12 +115,8 @@ class HostCalls {
   // the host did; null: it is not known.
   std::vector<std::optional<Split>> finish(std::vector<std::optional<GapLaunch>> launches = {},
                                            const HostMoments* moments = nullptr);
-  // Of all gaps with a split. Functions beyond those that are distinguished are only in the splits.
   // Call after finish().
-  const IdleParts& parts() const { return parts_; }
-  // Time in no call, by what the host did then, as the moments in it are a sample of that; "": it
-  // is not known.
-  const std::map<std::string, IdleTime>& away() const { return away_; }
+  const Of& of(std::size_t block = 0) const { return blocks_[block]; }
 
  private:
   struct TimeSpan {
@@ -138,7 +143,10 @@ class HostCalls {
   void end(std::size_t gap);
   // The moments in that time are not in a time in no call.
   void take_moments(std::int64_t process, const TimeSpan& time);
-  void divide_away(const std::vector<std::optional<Split>>& splits);
+  // Of the gaps of a block, which are those from `gap` on and before `end`.
+  void divide_away(const std::vector<std::optional<Split>>& splits, std::size_t gap,
+                   std::size_t end, Of& block) const;
+  IdleParts& parts(std::size_t gap) { return blocks_[block_of_[gap]].parts; }
   std::size_t first_after(std::int64_t time);
   // What of the time is in the gap, before the work after it was launched.
   TimeSpan before_launch(std::size_t gap, std::int64_t begin, std::int64_t end) const;
@@ -150,12 +158,13 @@ class HostCalls {
   // By gap:
   std::vector<std::optional<GapLaunch>> launches_;
   std::vector<std::int64_t> between_;  // time between launches, ns
-  std::vector<bool> counted_;          // in_launch() is in parts_
-  IdleParts parts_;
+  std::vector<bool> counted_;          // in_launch() is in the parts
+  std::vector<std::uint32_t> block_of_;
+  std::vector<std::size_t> ends_;  // by block, as are:
+  std::vector<Of> blocks_;
   const HostMoments* moments_ = nullptr;
   std::unordered_map<std::int64_t, std::vector<bool>> taken_;  // by process and moment
-  std::map<std::string, IdleTime> away_;
-  Sorted<HostCall> calls_;  // those within a gap, and launches soon before one
+  Sorted<HostCall> calls_;  // those within a gap, and launches close to one
   std::unordered_set<std::int64_t> processes_;
   std::optional<std::int64_t> latest_process_;  // in processes_
   std::size_t latest_ = 0;                      // calls arrive nearly in time order

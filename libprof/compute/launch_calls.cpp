@@ -19,7 +19,7 @@ void LaunchCalls::add(const Columns& calls, const CorrelationSet& asked_for, con
              start = calls.start.int64s(), end = calls.end.int64s();
   for (std::size_t i = 0; i < correlation.size(); ++i) {
     const std::int64_t id = correlation[i];
-    if (id == 0 || !wanted.has(id, start[i], end[i]) || !asked_for.contains(id)) continue;
+    if (id == 0 || !wanted.have(id, start[i], end[i]) || !asked_for.contains(id)) continue;
     if (!known_.is_full() && known_.contains(id)) continue;
     known_.add(id);
     const bool ended = end[i] > 0 && end[i] >= start[i];

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "libprof/compute/gpu_work.hpp"
+#include "libprof/compute/near_times.hpp"
 #include "libprof/compute/sorted.hpp"
 #include "libprof/read/columns/chunk.hpp"
 
@@ -28,13 +29,13 @@ class LaunchCalls {
     const columns::Column &correlation, &cbid, &start, &end;
   };
 
-  // Which calls are wanted: those that run in a period, and those with some of the ids.
+  // Which calls are wanted: those near some times, and those with some of the ids. Null: all are.
   struct Wanted {
-    std::int64_t from = INT64_MIN, to = INT64_MAX;
+    NearTimes* times = nullptr;
     const CorrelationSet* also = nullptr;
 
-    bool has(std::int64_t correlation, std::int64_t begin, std::int64_t end) const {
-      return (end >= from && begin < to) || (also && also->contains(correlation));
+    bool have(std::int64_t correlation, std::int64_t begin, std::int64_t end) const {
+      return !times || times->have(begin, end) || also->contains(correlation);
     }
   };
 

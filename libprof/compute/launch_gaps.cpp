@@ -66,11 +66,11 @@ bool StreamWaits::ended(const Gap& gap) const {
   return wait != its->second.end() && *wait < after.correlation;
 }
 
-void LaunchGaps::add(std::size_t place, const Gap& gap) {
+void LaunchGaps::add(std::size_t block, const Gap& gap) {
   if (gap.behind.correlation == 0) return;
   gaps_.emplace(gap.behind.correlation, gap.begin,
                 static_cast<std::uint64_t>(std::min(gap.length(), most_divided)),
-                std::uint64_t{waits_.ended(gap)}, std::uint64_t{place});
+                std::uint64_t{waits_.ended(gap)}, std::uint64_t{block});
 }
 
 void LaunchGaps::Launching::add(const LaunchCall& call) {
@@ -93,7 +93,7 @@ void LaunchGaps::Join::take(const LaunchCall& call) {
                            .arrival = saturating_add(call.end, launch_latency),
                            .function = call.function,
                            .for_event = its.for_event == 1};
-    LaunchedGaps& device = of_(its.place);
+    LaunchedGaps& device = of_(its.block);
     const auto length = static_cast<std::int64_t>(its.length);
     if (auto* longest = find_longest(device, its.begin, length)) {
       *longest = launch;

@@ -32,8 +32,8 @@ class StreamWaits {
   std::unordered_map<GpuStream, std::vector<std::int64_t>, GpuStreamHash> waits_;
 };
 
-// What is known of the gaps of a device, or of it in a window, without looking at the host's other
-// calls.
+// What is known of the gaps of a device in a window, or in a block of it, without looking at the
+// host's other calls.
 struct LaunchedGaps {
   std::span<const Gap> longest;                    // in time order
   std::int64_t shortest = 0;                       // no longer than any of these
@@ -56,7 +56,7 @@ class LaunchGaps {
       : waits_(waits), gaps_(default_sort_memory / sizeof(Launched), kept / sizeof(Launched)) {}
 
   // In any order.
-  void add(std::size_t place, const Gap& gap);
+  void add(std::size_t block, const Gap& gap);
   class Join;
 
  private:
@@ -65,7 +65,7 @@ class LaunchGaps {
     std::int64_t correlation, begin;
     std::uint64_t length : 40;
     std::uint64_t for_event : 1;
-    std::uint64_t place : 23;
+    std::uint64_t block : 23;
     bool operator<(const Launched& other) const { return correlation < other.correlation; }
   };
   static_assert(sizeof(Launched) == 24);
@@ -83,8 +83,8 @@ class LaunchGaps {
 // added to `gaps` any more, which must outlive this object, as must `waited_for`.
 class LaunchGaps::Join {
  public:
-  // The gaps of a place, with their `longest`; `launches` is filled in only if any is known.
-  using Of = std::function<LaunchedGaps&(std::size_t place)>;
+  // The gaps of a block, with their `longest`; `launches` is filled in only if any is known.
+  using Of = std::function<LaunchedGaps&(std::size_t block)>;
   // `waited_for`: ids of work for which its call waits: such a call does not launch.
   Join(LaunchGaps& gaps, const CorrelationSet& waited_for, Of of)
       : gap_(gaps.gaps_), waited_for_(waited_for), of_(std::move(of)) {}

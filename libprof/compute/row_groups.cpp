@@ -1,7 +1,9 @@
 #include "libprof/compute/row_groups.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "libprof/base/saturating.hpp"
@@ -109,32 +111,34 @@ bool cover_all_rows(store::Database& database, const std::vector<RowGroup>& grou
   });
 }
 
-// When the first work of each device begins, of that which begins at this time or later.
-std::map<std::int64_t, std::int64_t> first_work(const std::vector<RowGroup>& groups,
-                                                std::int64_t since) {
-  std::map<std::int64_t, std::int64_t> devices;
+// When the groups of work of each device begin, in order.
+using Beginnings = std::map<std::int64_t, std::vector<std::int64_t>>;
+Beginnings beginnings_of(const std::vector<RowGroup>& groups) {
+  Beginnings devices;
   for (const RowGroup& group : groups) {
-    if (!group.device || !group.times || group.times->first < since) continue;
-    std::int64_t& first = devices.try_emplace(*group.device, INT64_MAX).first->second;
-    first = std::min(first, group.times->first);
+    if (group.device && group.times) devices[*group.device].push_back(group.times->first);
   }
+  for (auto& [device, begins] : devices) std::ranges::sort(begins);
   return devices;
 }
 
-void mark_first_work(std::vector<RowGroup>& groups, std::int64_t since) {
-  const auto devices = first_work(groups, since);
+using DevicesAndTimes = std::set<std::pair<std::int64_t, std::int64_t>>;
+
+// Work that begins then.
+void mark_beginning(std::vector<RowGroup>& groups, const DevicesAndTimes& wanted) {
   for (RowGroup& group : groups) {
     if (!group.device || !group.times) continue;
-    const auto first = devices.find(*group.device);
-    group.needed |= first != devices.end() && first->second == group.times->first;
+    group.needed |= wanted.contains({*group.device, group.times->first});
   }
 }
 
-// Work or calls that run then.
-void mark_running(std::vector<RowGroup>& groups, bool calls, std::int64_t from, std::int64_t to) {
+// Work or calls that run in one of the periods, which are in order and apart.
+void mark_running(std::vector<RowGroup>& groups, bool calls, std::span<const TimeSpan> periods) {
   for (RowGroup& group : groups) {
     if (group.device.has_value() == calls || !group.times) continue;
-    group.needed |= group.times->first < to && group.times->last >= from;
+    const auto period = std::ranges::partition_point(
+        periods, [&](const TimeSpan& each) { return each.begin <= group.times->last; });
+    group.needed |= period != periods.begin() && group.times->first < std::prev(period)->end;
   }
 }
 
@@ -245,19 +249,34 @@ std::optional<std::vector<RowIds>> NeededRows::of(std::string_view table) const 
   return its == tables.end() ? std::nullopt : std::optional(its->second);
 }
 
-std::optional<NeededRows> find_needed_rows(store::Database& database, std::int64_t from,
-                                           std::int64_t to) {
+std::optional<NeededRows> find_needed_rows(store::Database& database,
+                                           std::vector<TimeSpan> periods) {
   std::vector<RowGroup> groups = read_row_groups(database);
   if (groups.empty() || !cover_all_rows(database, groups)) return std::nullopt;
   constexpr bool work = false, calls = true;
-  mark_running(groups, work, from, to);
-  mark_first_work(groups, to);
-  std::int64_t until = to;
-  for (const auto& [device, first] : first_work(groups, to)) until = std::max(until, first);
+  unite(periods);
+  mark_running(groups, work, periods);
+  std::vector<TimeSpan> of_calls = periods;  // until the work after each period begins
+  DevicesAndTimes first, after;
+  for (const auto& [device, begins] : beginnings_of(groups)) {
+    first.emplace(device, begins.front());
+    for (std::size_t i = 0; i < periods.size(); ++i) {
+      const auto next = std::ranges::lower_bound(begins, periods[i].end);
+      if (next == begins.end()) continue;
+      after.emplace(device, *next);
+      of_calls[i].end = std::max(of_calls[i].end, *next);
+    }
+  }
+  for (TimeSpan& period : of_calls) {
+    period.begin = saturating_subtract(period.begin, close_launches + 1);
+    period.end = saturating_add(period.end, close_launches + 1);
+  }
+  unite(of_calls);
+  mark_beginning(groups, after);
   mark_joined(groups, calls);
-  mark_running(groups, calls, saturating_subtract(from, close_launches + 1), until);
+  mark_running(groups, calls, of_calls);
   mark_joined(groups, work);
-  mark_first_work(groups, INT64_MIN);
+  mark_beginning(groups, first);
   std::map<std::string, IdRanges, std::less<>> tables;
   std::set<std::int64_t> processes;
   for (const RowGroup& group : groups) {

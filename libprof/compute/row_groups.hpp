@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libprof/base/saturating.hpp"
+#include "libprof/base/time_spans.hpp"
 #include "libprof/read/columns/chunk.hpp"
 #include "libprof/read/columns/request.hpp"
 #include "libprof/store/sqlite.hpp"
@@ -37,6 +38,8 @@ class RowGroups {
   };
   // In the order of ids, table by table.
   void add(const Rows& rows);
+  // Whether the file is to have groups, if all rows were added.
+  bool are_wanted() const { return rows_ >= options_.least_rows && !too_many_; }
   // Inside a transaction. Creates the table where it is used.
   void write(store::Database& database);
 
@@ -79,11 +82,10 @@ struct NeededRows {
   std::optional<std::vector<columns::RowIds>> of(std::string_view table) const;
 };
 
-// Of the time from `from` on and before `to`, ns on CUPTI's clock. The work that was running then,
-// that before and after it on each device, the calls then and soon before, those which launched
-// this work, and the work of all these calls. Nullopt: the file has no groups, or not of all its
-// rows.
-std::optional<NeededRows> find_needed_rows(store::Database& database, std::int64_t from,
-                                           std::int64_t to);
+// Of periods on CUPTI's clock. The work that was running then, the first of each device and that
+// after each period, the calls then and close to it, those which launched this work, and the work
+// of all these calls. Nullopt: the file has no groups, or not of all its rows.
+std::optional<NeededRows> find_needed_rows(store::Database& database,
+                                           std::vector<TimeSpan> periods);
 
 }  // namespace gpuprof::compute

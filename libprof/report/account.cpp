@@ -133,24 +133,6 @@ void print_text(const TimeAccount& account, Output& output) {
   }
 }
 
-// Of a call the function, as in HostCall; nullopt: no class of ours.
-std::optional<compute::AccountPart> part_of(store::Statement& row) {
-  static constexpr std::string_view classes[] = {"compute", "communication", "copy",   "set",
-                                                 "queued",  "launch",        "call",   "no call",
-                                                 "unknown", "short gap",     "before", "after"};
-  const auto known = std::ranges::find(classes, row.text(1));
-  if (known == std::end(classes) || row.integer(4) < 0) return std::nullopt;
-  compute::AccountPart part{.what = *known,
-                            .cause = row.integer(3),
-                            .duration = row.integer(4),
-                            .intervals = row.integer(5)};
-  if (part.what == "no call") part.place = row.text(2);
-  if (part.is_of_function()) {
-    part.cause = compute::function_number(row.text(2) == "driver", part.cause);
-  }
-  return part;
-}
-
 // A function may have several numbers: cuDeviceGetUuid and cuDeviceGetUuid_v2.
 std::vector<AccountRow> rows_of(std::span<const compute::AccountPart> parts,
                                 reading::Names& names) {
@@ -221,7 +203,7 @@ std::optional<TimeAccount> stored_account(store::Database& database) {
   auto rows = database.prepare(
       "SELECT deviceId, class, domain, cause, duration, intervals FROM main.DEVICE_ACCOUNT");
   while (rows.step()) {
-    const auto part = part_of(rows);
+    const auto part = compute::AccountPart::read(rows, 1);
     if (!part) return std::nullopt;
     devices[rows.integer(0)].push_back(*part);
   }

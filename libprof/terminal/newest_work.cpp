@@ -91,7 +91,7 @@ NewestWork read_newest(store::Database& database,
                     .gpus = static_cast<std::int64_t>(devices.size())};
   for (auto& [id, device] : devices) {
     device.finish();
-    for (const auto& [doing, part] : device.parts()) {
+    for (const auto& [doing, part] : device.take_parts()) {
       result.times.add(name_of(doing.first), part.duration);
     }
     result.times.add("idle", saturating_subtract(result.span, device.busy()));

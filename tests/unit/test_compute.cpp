@@ -290,8 +290,9 @@ TEST_CASE("device time: any mix of work") {
     CHECK(time.exposed_communication() == exposed);
     CHECK(time.gap_count() == gaps);
     CHECK(time.streams() == by_streams);
-    REQUIRE(time.parts().size() == parts.size());
-    for (const auto& [doing, part] : time.parts()) {
+    const auto found = time.take_parts();
+    REQUIRE(found.size() == parts.size());
+    for (const auto& [doing, part] : found) {
       CHECK(part.duration == parts[doing].duration);
       CHECK(part.intervals == parts[doing].intervals);
     }

@@ -1,15 +1,18 @@
-// Accounts of short times, which read only the groups of rows that they need.
+// Accounts of times, which read only the groups of rows that they need, and sum blocks.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "libprof/base/temporary_folder.hpp"
 #include "libprof/compute/account.hpp"
+#include "libprof/compute/account_blocks.hpp"
 #include "libprof/compute/derive.hpp"
+#include "libprof/compute/row_groups.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "libprof/store/scan.hpp"
 #include "tests/unit/loaded.hpp"
@@ -84,52 +87,74 @@ std::size_t count_rows(const std::vector<columns::RowIds>& ranges) {
   return rows;
 }
 
+// A file with the tables, without anything computed.
+void make_file(Database& file) {
+  store::make_empty_profile(file, false);
+  file.execute("INSERT INTO StringTable(_id_, value) VALUES(1, 'add'); BEGIN");
+  fill_tables(file);
+  file.execute("COMMIT");
+}
+
+// Up to the whole of the run, also beyond it.
+std::vector<compute::TimeBounds> random_windows(int count) {
+  std::mt19937 chance(33);
+  std::vector<compute::TimeBounds> windows;
+  for (int i = 0; i < count; ++i) {
+    const std::int64_t from = first_time + chance() % (last_time - first_time),
+                       length = 1 + chance() % (10'000LL << (i % 13));
+    windows.push_back({from, from + length});
+  }
+  windows.push_back({last_time + 9'000'000, last_time + 9'000'001});
+  windows.push_back({1, 2});
+  windows.push_back({1, last_time + 9'000'000});
+  return windows;
+}
+
+std::vector<std::string> texts(Database& file, std::span<const compute::TimeBounds> windows) {
+  store::Snapshot snapshot(file);
+  REQUIRE(snapshot.in_file());
+  std::vector<std::string> all;
+  for (const compute::TimeBounds& window : windows) {
+    const auto accounts = compute::read_accounts(snapshot, window, [] {});
+    for (const auto& [device, parts] : accounts.devices) {
+      std::int64_t sum = 0;
+      for (const compute::AccountPart& part : parts) sum += part.duration;
+      CHECK(sum == accounts.window.length());
+    }
+    all.push_back(account_text(accounts));
+  }
+  // Several at once, near one another and far.
+  const compute::TimeBounds several[]{{first_time + 1, first_time + 50'000},
+                                      {first_time + 90'000, first_time + 99'000},
+                                      {first_time + 99'000, last_time / 2},
+                                      {last_time - 5'000'000, last_time - 1}};
+  for (const auto& accounts : compute::read_accounts(snapshot, several, [] {})) {
+    all.push_back(account_text(accounts));
+  }
+  return all;
+}
+
+// Only the first that differs, as there are hundreds.
+void check_same(const std::vector<std::string>& found, const std::vector<std::string>& expected) {
+  REQUIRE(found.size() == expected.size());
+  const auto [its, other] = std::ranges::mismatch(found, expected);
+  if (its != found.end()) CHECK(*its == *other);
+}
+
 }  // namespace
 
 TEST_CASE("row groups: an account of any time is the same with them and without") {
   TemporaryFolder folder;
   Database file(folder / "file.sqlite", Database::Mode::create);
-  store::make_empty_profile(file, false);
-  file.execute("INSERT INTO StringTable(_id_, value) VALUES(1, 'add'); BEGIN");
-  fill_tables(file);
-  file.execute("COMMIT");
+  make_file(file);
   REQUIRE(compute::compute(file, {}).empty());
   CHECK_FALSE(file.has_table("ROW_GROUP"));
   REQUIRE(compute::compute(file, {.row_groups = {.least_rows = 1, .ids_per_stretch = 16}}).empty());
   CHECK(rows(file, "SELECT count(*) > 0 FROM TABLE_DOC WHERE [table] = 'ROW_GROUP'") == "1");
 
-  std::mt19937 chance(33);
-  std::vector<compute::TimeBounds> windows;
-  for (int i = 0; i < 60; ++i) {
-    const std::int64_t from = first_time + chance() % (last_time - first_time),
-                       length = 1 + chance() % (10'000LL << (i % 10));
-    windows.push_back({from, from + length});
-  }
-  windows.push_back({last_time + 9'000'000, last_time + 9'000'001});
-  windows.push_back({1, 2});
-  const auto texts = [&] {
-    store::Snapshot snapshot(file);
-    REQUIRE(snapshot.in_file());
-    std::vector<std::string> all;
-    for (const compute::TimeBounds& window : windows) {
-      const auto accounts = compute::read_accounts(snapshot, window, [] {});
-      for (const auto& [device, parts] : accounts.devices) {
-        std::int64_t sum = 0;
-        for (const compute::AccountPart& part : parts) sum += part.duration;
-        CHECK(sum == *window.to - *window.from);
-      }
-      all.push_back(account_text(accounts));
-    }
-    // Several at once.
-    const compute::TimeBounds apart[]{{first_time + 1, first_time + 50'000},
-                                      {first_time + 90'000, first_time + 99'000}};
-    for (const auto& accounts : compute::read_accounts(snapshot, apart, [] {})) {
-      all.push_back(account_text(accounts));
-    }
-    return all;
-  };
-  const auto with = texts();
-  const auto needed = compute::find_needed_rows(file, last_time / 2, last_time / 2 + 10'000);
+  const auto windows = random_windows(60);
+  const auto with = texts(file, windows);
+  const auto needed = compute::find_needed_rows(file, {{last_time / 2, last_time / 2 + 10'000}});
   REQUIRE(needed);
   for (const char* table : {"CONCURRENT_KERNEL", "RUNTIME", "DRIVER"}) {
     const auto its = needed->of("CUPTI_ACTIVITY_KIND_" + std::string(table));
@@ -140,9 +165,67 @@ TEST_CASE("row groups: an account of any time is the same with them and without"
   CHECK(needed->processes == std::vector<std::int64_t>{7, 8});
 
   file.execute("DELETE FROM ROW_GROUP WHERE name LIKE '%RUNTIME'");
-  CHECK_FALSE(compute::find_needed_rows(file, 1, 2));
-  CHECK(texts() == with);
+  CHECK_FALSE(compute::find_needed_rows(file, {{1, 2}}));
+  check_same(texts(file, windows), with);
   // Too few rows now.
   REQUIRE(compute::compute(file, {}).empty());
   CHECK(rows(file, "SELECT count(*) FROM ROW_GROUP") == "0");
+}
+
+TEST_CASE("account blocks: an account of any time is the same with them and without") {
+  TemporaryFolder folder;
+  Database file(folder / "file.sqlite", Database::Mode::create);
+  make_file(file);
+  auto windows = random_windows(130);
+  windows.push_back({});
+  windows.push_back({.from = first_time + 7'000'000});
+  windows.push_back({.to = last_time - 7'000'000});
+  REQUIRE(compute::compute(file, {}).empty());
+  const auto without = texts(file, windows);
+  const std::string run = rows(file, "SELECT * FROM DEVICE_ACCOUNT");
+  CHECK_FALSE(file.has_table("ACCOUNT_BLOCK"));
+
+  REQUIRE(compute::compute(
+              file, {.row_groups = {.least_rows = 1, .ids_per_stretch = 16}, .works_per_block = 20})
+              .empty());
+  CHECK(rows(file, "SELECT * FROM DEVICE_ACCOUNT") == run);
+  CHECK(rows(file,
+             "SELECT deviceId, class, domain, cause, sum(duration), sum(intervals) "
+             "FROM ACCOUNT_BLOCK GROUP BY 1, 2, 3, 4") == run);
+  CHECK(rows(file,
+             "SELECT min(blocks) > 20 FROM (SELECT count(DISTINCT start) AS blocks FROM "
+             "ACCOUNT_BLOCK WHERE deviceId < 2 GROUP BY deviceId)") == "1");
+  check_same(texts(file, windows), without);
+  {
+    // They are read, not only the rows.
+    const auto blocks = compute::AccountBlocks::read(file);
+    REQUIRE(blocks.devices() == std::vector<std::int64_t>{0, 1, 2});
+    CHECK(blocks.run().length() > last_time - first_time);
+    compute::AccountSum sum;
+    std::int64_t rest = 0, known = 0;
+    for (const TimeSpan& each :
+         blocks.add(0, {first_time + 3'000'000, last_time - 3'000'000}, sum)) {
+      rest += each.end - each.begin;
+    }
+    for (const compute::AccountPart& part : sum.parts()) known += part.duration;
+    CHECK(rest + known == last_time - first_time - 6'000'000);
+    CHECK(known > 9 * rest);
+  }
+  // What does not hold together is not used.
+  for (const char* lie : {
+           "UPDATE ACCOUNT_BLOCK SET duration = duration + 1 WHERE deviceId = 1",
+           "UPDATE ACCOUNT_BLOCK SET duration = -1 WHERE deviceId = 1",
+           "UPDATE ACCOUNT_BLOCK SET class = 'other' WHERE deviceId = 1 AND class = 'no call'",
+           "UPDATE ACCOUNT_BLOCK SET stop = stop + 1 WHERE deviceId = 1",
+           "DELETE FROM ACCOUNT_BLOCK WHERE start = (SELECT max(start) FROM ACCOUNT_BLOCK)",
+           "DELETE FROM ROW_GROUP WHERE name LIKE '%RUNTIME'",
+       }) {
+    file.execute("SAVEPOINT before");
+    file.execute(lie);
+    CHECK(compute::AccountBlocks::read(file).empty());
+    file.execute("ROLLBACK TO before; RELEASE before");
+  }
+  CHECK_FALSE(compute::AccountBlocks::read(file).empty());
+  file.execute("ALTER TABLE ACCOUNT_BLOCK DROP COLUMN intervals");
+  check_same(texts(file, windows), without);
 }
