@@ -17,7 +17,7 @@ from fake_run import BUILD, FAKE, GPUPROF, SANITIZED, FakeTest
 PYTHON = os.environ.get("GPUPROF_TEST_PYTHON", sys.executable).split()
 
 BEGIN = """\
-import collections, ctypes, json, os, random, sys, threading, traceback
+import collections, ctypes, json, os, random, sys, threading, time, traceback
 
 cuda = ctypes.CDLL(sys.argv[1])
 cuda.fake_malloc.argtypes = [ctypes.c_uint64]
@@ -317,6 +317,7 @@ class LaunchStacks(FakeTest):
             cuda.fake_capture_end()
             cuda.fake_graph_update()
             cuda.fake_executable_launch(2)  # launched
+            time.sleep(0.01)  # until the GPU is done
             cuda.fake_copy(1, 64)  # copied
             save()
             """)
