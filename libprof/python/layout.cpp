@@ -14,6 +14,7 @@ constexpr PythonLayout python_3_11{.thread = {56, 152, 160, 8},
                                    .bytes = {16, 32},
                                    .string = {16, 32, 48, 72},
                                    .type = 8,
+                                   .finalizing = 24,
                                    .interpreters = 40,
                                    .interpreter = {0, 16},
                                    .lock = {true, 360, 8, 16}};
@@ -24,6 +25,7 @@ constexpr PythonLayout python_3_12{.thread = {56, 136, 144, 8},
                                    .bytes = {16, 32},
                                    .string = {16, 32, 40, 56},
                                    .type = 8,
+                                   .finalizing = 24,
                                    .interpreters = 40,
                                    .interpreter = {0, 72},
                                    .lock = {false, 384, 8, 16}};
@@ -35,7 +37,7 @@ struct DebugOffsets {
 constexpr DebugOffsets debug_3_13{14, 23, 24, 28, 34, 44, 64, 67};
 constexpr DebugOffsets debug_3_14{15, 26, 27, 31, 39, 50, 74, 77};
 constexpr DebugOffsets debug_3_15{15, 26, 30, 39, 47, 58, 86, 89};
-constexpr std::size_t interpreters_head = 5, next_interpreter = 8, threads_head = 9;
+constexpr std::size_t finalizing = 4, interpreters_head = 5, next_interpreter = 8, threads_head = 9;
 
 PythonLayout layout_by(const DebugOffsets& at, std::span<const std::uint64_t> table) {
   PythonLayout layout{};
@@ -52,6 +54,7 @@ PythonLayout layout_by(const DebugOffsets& at, std::span<const std::uint64_t> ta
   // Non-ASCII strings have an additional length and pointer before the text.
   const std::uint64_t ascii = table[at.string + 3];
   layout.string = {table[at.string + 2], table[at.string + 1], ascii, ascii + 16};
+  layout.finalizing = table[finalizing];
   layout.interpreters = table[interpreters_head];
   layout.interpreter = {table[next_interpreter], table[threads_head]};
   // The table has the lock's fields within an interpreter, from its first lock on.

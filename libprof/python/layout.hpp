@@ -33,6 +33,7 @@ struct PythonLayout {
     std::uint64_t length, state, ascii_text, text;
   } string;
   std::uint64_t type;          // within an object
+  std::uint64_t finalizing;    // within the runtime: the thread that ends it; 0: none does
   std::uint64_t interpreters;  // within the runtime: the last one that was made
   struct {
     std::uint64_t next, threads;

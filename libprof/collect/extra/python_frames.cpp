@@ -107,7 +107,7 @@ std::string PythonInterpreter::look() {
   types_ = {address("PyCode_Type"), address("PyUnicode_Type"), address("PyBytes_Type")};
   is_initialized_ = symbol<Question*>("Py_IsInitialized");
   if (!is_ending_ || !is_initialized_ || !types_.code || !types_.string || !types_.bytes) {
-    return "Python " + version_ + " is built in a way that is not known";
+    return is_built_otherwise();
   }
   char byte = 0;
   if (!read_by_kernel(types_.code, &byte, 1)) {
@@ -118,13 +118,19 @@ std::string PythonInterpreter::look() {
 
 std::string PythonInterpreter::learn_layout(unsigned long version) {
   const auto* runtime = symbol<const std::uint64_t*>("_PyRuntime");
+  if (!runtime) return is_built_otherwise();
   std::span<const std::uint64_t> table;
-  if (has_debug_table(version) && runtime && is_debug_table(*runtime)) {
-    table = {runtime, debug_words};
-  }
+  if (has_debug_table(version) && is_debug_table(*runtime)) table = {runtime, debug_words};
   std::string why = find_layout(version, table, layout_);
-  if (why.empty()) frame_size_ = size_of_frame(layout_);
-  return why;
+  if (!why.empty()) return why;
+  frame_size_ = size_of_frame(layout_);
+  std::uint64_t word = 0;
+  const std::uint64_t at = reinterpret_cast<std::uint64_t>(runtime) + layout_.finalizing;
+  if (at % sizeof word != 0 || !read_by_kernel(at, &word, sizeof word)) {
+    return is_built_otherwise();
+  }
+  finalizing_ = reinterpret_cast<const std::uint64_t*>(at);
+  return {};
 }
 
 // --- on the calling thread
@@ -189,7 +195,7 @@ PythonStack::PythonStack(PythonInterpreter& python, OwnStack stack, Reading read
     frames_.begin = frames_.end = 0;
     on_stack_.begin = on_stack_.end = 0;
   }
-  if (!python.found() || python.failed() || python.ends()) return;
+  if (!python.found() || python.failed() || python.is_finalizing()) return;
   const auto state = reinterpret_cast<std::uint64_t>(python.thread_state_());
   if (state == 0) return;
   const PythonLayout& layout = python.layout_;

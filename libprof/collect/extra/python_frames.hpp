@@ -1,7 +1,7 @@
 // The Python functions that a thread is in, read out of the interpreter's memory by the thread
 // itself. The thread is in C code meanwhile, so they do not change. No interpreter lock is taken or
 // waited for, nothing is modified, and the only functions called are those that return the thread's
-// own state and whether the interpreter is alive.
+// own state and, if its memory is not as expected, whether the interpreter is alive.
 //
 // Memory that has not been verified is read through the kernel, which returns an error where we
 // would crash: a thread's state and frames always, because a finalizing interpreter frees those of
@@ -59,6 +59,8 @@ class PythonInterpreter {
 
   // Whether it is finalizing, or has finalized.
   bool ends() const { return is_ending_() != 0 || is_initialized_() == 0; }
+  // The first, without a call. Once it has finalized, threads have no states.
+  bool is_finalizing() const { return __atomic_load_n(finalizing_, __ATOMIC_RELAXED) != 0; }
   // Whether these bytes may be read directly, as explained above. At most a page.
   bool is_mapped(std::uint64_t at, std::size_t bytes) {
     const std::uint64_t first = at / page_bytes, last = (at + bytes - 1) / page_bytes;
@@ -75,15 +77,19 @@ class PythonInterpreter {
   void remember(std::uint64_t code);
   std::string look();
   std::string learn_layout(unsigned long version);
+  std::string is_built_otherwise() const {
+    return "Python " + version_ + " is built in a way that is not known";
+  }
 
   // What each walk needs comes first: few cache lines.
   alignas(64) ThreadState* thread_state_ = nullptr;  // the thread's
   ThreadState* current_state_ = nullptr;  // the same where it holds the lock; null: cannot be asked
-  Question *is_ending_ = nullptr, *is_initialized_ = nullptr;
+  const std::uint64_t* finalizing_ = nullptr;  // 0: it is not
   std::size_t frame_size_ = 0;
   std::atomic<bool> failed_{false};
   python::PythonLayout layout_{};
   python::PythonTypes types_;
+  Question *is_ending_ = nullptr, *is_initialized_ = nullptr;
   Code code_;
   std::string version_;
   static constexpr std::uint64_t page_bytes = 4096;

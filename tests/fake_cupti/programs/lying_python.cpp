@@ -21,7 +21,6 @@ constexpr std::size_t words = 2048, page_words = 512;
 constexpr std::size_t renewed = 8;  // one of that number, in each lie
 std::uint64_t* memory = nullptr;    // pages that are there; the next one is not
 std::mt19937_64 random_bits;
-int answers = 0;  // how often the interpreter says that it lives
 
 }  // namespace
 
@@ -29,9 +28,10 @@ int answers = 0;  // how often the interpreter says that it lives
 extern "C" {
 unsigned long Py_Version = 0x030c00f0;  // 3.12.0
 std::uint64_t PyCode_Type[64], PyUnicode_Type[64], PyBytes_Type[64];
-std::uint64_t _PyRuntime[64];  // for readers from outside
-// When something is found to be wrong, it is ending: that is no reason to read nothing any more.
-int Py_IsFinalizing() { return answers-- > 0 ? 0 : 1; }
+std::uint64_t _PyRuntime[64];  // it is not finalizing; for readers from outside
+// Asked when something is found to be wrong, it is ending: that is no reason to read nothing any
+// more.
+int Py_IsFinalizing() { return 1; }
 int Py_IsInitialized() { return 1; }
 void* PyGILState_GetThisThreadState() { return memory + random_bits() % 8 * 64; }
 }
@@ -112,7 +112,6 @@ void lie_and_launch(int times) {
                                                     : 800 + random_bits() % 200;
       memory[place] = lie();
     }
-    answers = sound ? 2 : 1;
     fake_launch("kernel", 1);
   }
 }
