@@ -33,6 +33,7 @@ struct PythonTypes {
 struct PythonLineTable {
   std::uint64_t code, text, size;
   std::int64_t first_line;
+  LineFormat format;
 };
 
 constexpr bool is_pointer(std::uint64_t value) { return value >= 4096 && value % 8 == 0; }
@@ -153,15 +154,13 @@ bool read_function(const PythonLayout& layout, const PythonTypes& types, std::ui
     function.line = first_line > 0 ? static_cast<std::uint32_t>(first_line) : 0;
     return true;
   }
-  return find_line(PythonLineTable{code, table + layout.bytes.text, table_size, first_line},
+  return find_line(PythonLineTable{code, table + layout.bytes.text, table_size, first_line,
+                                   layout.code.line_format},
                    (instruction - instructions) / 2, function.line);
 }
 
-// Reads the table from its beginning.
-template <class Read>
-bool search_line(const PythonLineTable& table, std::uint64_t unit, std::uint32_t& found,
-                 Read&& read) {
-  PythonLine line(table.first_line, unit);
+template <class Line, class Read>
+bool search_line(const PythonLineTable& table, Line line, std::uint32_t& found, Read&& read) {
   std::array<std::uint8_t, 512> piece;
   for (std::uint64_t done = 0; done < table.size;) {
     const std::uint64_t size = std::min<std::uint64_t>(piece.size(), table.size - done);
@@ -171,6 +170,17 @@ bool search_line(const PythonLineTable& table, std::uint64_t unit, std::uint32_t
   }
   found = line.line();
   return true;
+}
+
+// Reads the table from its beginning.
+template <class Read>
+bool search_line(const PythonLineTable& table, std::uint64_t unit, std::uint32_t& found,
+                 Read&& read) {
+  if (table.format == LineFormat::locations) {
+    return search_line(table, PythonLine(table.first_line, unit), found, read);
+  }
+  const bool increments = table.format == LineFormat::increments;
+  return search_line(table, PythonLineByPairs(table.first_line, unit, increments), found, read);
 }
 
 }  // namespace gpuprof::python

@@ -7,10 +7,29 @@
 namespace gpuprof::python {
 namespace {
 
+// Of 3.9 and 3.10 what is read from outside is missing.
+constexpr PythonLayout python_3_9{.thread = {24, 176, 0, 8},
+                                  .frames_of_c = {},
+                                  .frame = {32, 24, 104, 0, 1},
+                                  .code = {104, 112, 120, 40, 0, 0, LineFormat::increments},
+                                  .bytes = {16, 32},
+                                  .string = {16, 32, 48, 72},
+                                  .type = 8,
+                                  .finalizing = 16,
+                                  .interpreters = 32,
+                                  .interpreter = {},
+                                  .lock = {}};
+constexpr PythonLayout python_3_10 = [] {
+  PythonLayout layout = python_3_9;
+  layout.frame.instruction = 96;
+  layout.frame.counted = 2;
+  layout.code.line_format = LineFormat::ranges;
+  return layout;
+}();
 constexpr PythonLayout python_3_11{.thread = {56, 152, 160, 8},
                                    .frames_of_c = {true, 8},
-                                   .frame = {32, 48, 56, 69},
-                                   .code = {112, 128, 136, 72, 184, 0},
+                                   .frame = {32, 48, 56, 69, 0},
+                                   .code = {112, 128, 136, 72, 184, 0, LineFormat::locations},
                                    .bytes = {16, 32},
                                    .string = {16, 32, 48, 72},
                                    .type = 8,
@@ -20,8 +39,8 @@ constexpr PythonLayout python_3_11{.thread = {56, 152, 160, 8},
                                    .lock = {true, 360, 8, 16}};
 constexpr PythonLayout python_3_12{.thread = {56, 136, 144, 8},
                                    .frames_of_c = {true, 0},
-                                   .frame = {0, 8, 56, 70},
-                                   .code = {112, 128, 136, 68, 192, 92},
+                                   .frame = {0, 8, 56, 70, 0},
+                                   .code = {112, 128, 136, 68, 192, 92, LineFormat::locations},
                                    .bytes = {16, 32},
                                    .string = {16, 32, 40, 56},
                                    .type = 8,
@@ -44,11 +63,11 @@ PythonLayout layout_by(const DebugOffsets& at, std::span<const std::uint64_t> ta
   layout.thread = {table[at.current_frame], table[at.thread_id], table[at.thread_id + 1],
                    table[at.current_frame - 2]};
   layout.frame = {table[at.frame + 2], table[at.frame + 1], table[at.frame + 3],
-                  table[at.frame + 5]};
+                  table[at.frame + 5], 0};
   // Five counts are between the first line and the version, which is not in the table.
   const std::uint64_t first_line = table[at.code + 5];
-  layout.code = {table[at.code + 1], table[at.code + 3], table[at.code + 4],
-                 first_line,         table[at.code + 9], first_line + 24};
+  layout.code = {table[at.code + 1], table[at.code + 3], table[at.code + 4],   first_line,
+                 table[at.code + 9], first_line + 24,    LineFormat::locations};
   layout.type = table[at.object + 1];
   layout.bytes = {table[at.bytes + 1], table[at.bytes + 2]};
   // Non-ASCII strings have an additional length and pointer before the text.
@@ -98,21 +117,24 @@ std::string find_layout(unsigned long version, std::span<const std::uint64_t> ta
                         PythonLayout& layout) {
   const std::string python = "Python " + version_text(version);
   const std::string unknown =
-      "the layout of " + python + " is not known, only those of 3.11 to 3.15";
+      "the layout of " + python + " is not known, only those of 3.9 to 3.15";
   constexpr unsigned long candidate = 0xc;  // of a release candidate; earlier layouts may change
   if ((version >> 24) != 3 || ((version >> 4) & 15) < candidate) return unknown;
   const unsigned long minor = (version >> 16) & 255;
-  if (minor == 11 || minor == 12) {
-    layout = minor == 11 ? python_3_11 : python_3_12;
-    return {};
+  switch (minor) {
+    case 9: layout = python_3_9; return {};
+    case 10: layout = python_3_10; return {};
+    case 11: layout = python_3_11; return {};
+    case 12: layout = python_3_12; return {};
+    default: break;
   }
   if (minor < 13 || minor > 15 || table.size() < debug_words || !is_debug_table(table[0]) ||
       table[1] != version) {
     return unknown;
   }
   const bool free_threaded = table[2] != 0;
-  if (free_threaded) {
-    return python + " is free-threaded: it has no global lock, and another layout";
+  if (free_threaded && minor > 13) {
+    return python + " is free-threaded, and each of its threads has code of its own";
   }
   const DebugOffsets& at = minor == 13 ? debug_3_13 : minor == 14 ? debug_3_14 : debug_3_15;
   layout = layout_by(at, table);

@@ -1,4 +1,4 @@
-// Where CPython 3.11 to 3.15 keep what is read of them.
+// Where CPython 3.9 to 3.15 keep what is read of them.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,9 @@
 #include <string>
 
 namespace gpuprof::python {
+
+// How a code object says which line an instruction is in.
+enum class LineFormat : std::uint8_t { locations, ranges, increments };  // 3.11, 3.10, 3.9
 
 // Offsets of fields, in bytes.
 struct PythonLayout {
@@ -20,11 +23,15 @@ struct PythonLayout {
     std::uint64_t frame;
   } frames_of_c;
   struct OfFrame {
-    std::uint64_t code, previous, instruction, owner;
+    std::uint64_t code, previous, instruction;
+    std::uint64_t owner;  // 0: there is no such field
+    // Instructions are counted, in this many bytes; 0: `instruction` is an address.
+    std::int64_t counted;
   } frame;
   struct {
     std::uint64_t file, function, lines, first_line, instructions;
     std::uint64_t version;  // counts up with each code object; 0: there is no such field
+    LineFormat line_format;
   } code;
   struct {
     std::uint64_t size, text;
@@ -46,8 +53,8 @@ struct PythonLayout {
 };
 
 // The most that is read of each.
-constexpr std::size_t frame_bytes = 96, thread_bytes = 256, code_bytes = 176, string_bytes = 64,
-                      size_bytes = 32, lock_bytes = 208;
+constexpr std::size_t frame_bytes = 112, thread_bytes = 256, code_bytes = 176, string_bytes = 64,
+                      size_bytes = 48, lock_bytes = 208;
 // From 3.13 on the runtime begins with a table of offsets for debuggers, of this many words.
 constexpr std::size_t debug_words = 96;
 

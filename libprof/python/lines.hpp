@@ -1,5 +1,5 @@
-// Finds the line of an instruction of a Python function, using the location table of its code
-// (co_linetable of Python 3.11 and newer).
+// Finds the line of an instruction of a Python function, using the location table of its code:
+// co_linetable, and co_lnotab of Python 3.9.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace gpuprof::python {
 
-// The table is passed in pieces, until the line is known or the table ends.
+// Of Python 3.11 and newer. The table is passed in pieces, until the line is known or the table
+// ends.
 class PythonLine {
  public:
   // `unit`: the instruction's index in code units of two bytes.
@@ -60,6 +61,49 @@ class PythonLine {
   bool has_line_ = false, reads_delta_ = false;
   std::uint64_t delta_ = 0;
   unsigned shift_ = 0;
+};
+
+// Of Python 3.9 and 3.10, where the table has pairs of bytes: how far, and how many lines.
+class PythonLineByPairs {
+ public:
+  // `increments`: the lines of a pair come after its bytes, as in 3.9; otherwise with them.
+  PythonLineByPairs(std::int64_t first_line, std::uint64_t unit, bool increments)
+      : line_(first_line), byte_(2 * unit), increments_(increments) {}
+
+  // As PythonLine's; pairs may be in two pieces.
+  bool wants(std::span<const std::uint8_t> piece) {
+    for (const std::uint8_t byte : piece) {
+      is_second_ = !is_second_;
+      if (is_second_) {
+        end_ += byte;
+        found_ |= increments_ && byte_ < end_;
+      } else {
+        take_lines(static_cast<std::int8_t>(byte));
+      }
+      if (found_) return false;
+    }
+    return true;
+  }
+
+  std::uint32_t line() const {
+    const bool known = (found_ || increments_) && has_line_ && line_ > 0 && line_ <= INT32_MAX;
+    return known ? static_cast<std::uint32_t>(line_) : 0;
+  }
+
+ private:
+  void take_lines(std::int8_t lines) {
+    constexpr std::int8_t none = -128;
+    has_line_ = increments_ || lines != none;
+    if (has_line_) line_ += lines;
+    found_ = !increments_ && byte_ < end_;
+  }
+
+  std::int64_t line_;
+  const std::uint64_t byte_;
+  const bool increments_;
+  std::uint64_t end_ = 0;   // of the pair, in bytes of code
+  bool is_second_ = false;  // the next byte is a pair's second
+  bool has_line_ = true, found_ = false;
 };
 
 }  // namespace gpuprof::python

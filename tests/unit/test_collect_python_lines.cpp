@@ -9,6 +9,7 @@
 #include "libprof/python/lines.hpp"
 
 using gpuprof::python::PythonLine;
+using gpuprof::python::PythonLineByPairs;
 
 namespace {
 
@@ -86,31 +87,66 @@ std::vector<std::uint8_t> bytes_of(std::string_view text) {
   return bytes;
 }
 
-std::uint32_t line_of(const std::vector<std::uint8_t>& table, std::uint64_t unit,
-                      std::size_t piece) {
-  PythonLine line(41, unit);
+// co_linetable and co_lnotab of older Python. `far_back`: a loop whose body is 300 lines below its
+// head.
+const Code spread_3_10{
+    "020102020201020102ff02fe04ff0c0704010201020108ff0e030201020102ff020102ff088002ff02fd14070a01"
+    "0c0124ff",
+    {{1, 42},  {2, 44},  {3, 45},  {4, 46},  {5, 45},  {6, 43},  {8, 42},  {14, 49}, {16, 50},
+     {17, 51}, {18, 52}, {22, 51}, {29, 54}, {30, 55}, {31, 56}, {32, 55}, {33, 56}, {34, 55},
+     {38, 0},  {39, 54}, {40, 51}, {50, 58}, {55, 59}, {61, 60}, {79, 59}}};
+const Code far_back_3_10{"0801007f007f0a2f0081008104d1", {{4, 42}, {9, 343}, {11, 42}}};
+const Code spread_3_9{
+    "000102020201020102ff02fe02ff04070c010401020102ff08030e01020102ff020102ff1a0316010a01",
+    {{1, 42},  {2, 44},  {3, 45},  {4, 46},  {5, 45},  {6, 43},  {8, 42},
+     {14, 49}, {16, 50}, {17, 51}, {18, 52}, {22, 51}, {29, 54}, {30, 55},
+     {31, 56}, {32, 55}, {33, 56}, {46, 55}, {57, 58}, {62, 59}, {86, 60}}};
+const Code far_back_3_9{"0001087f007f002f", {{4, 42}, {11, 343}}};
+
+template <class Line>
+std::uint32_t find_line(const std::vector<std::uint8_t>& table, Line line, std::size_t piece) {
   const std::span all(table);
   for (std::size_t at = 0; at < all.size(); at += piece) {
     if (!line.wants(all.subspan(at, std::min(piece, all.size() - at)))) break;
   }
   return line.line();
 }
+std::uint32_t line_of(const std::vector<std::uint8_t>& table, std::uint64_t unit,
+                      std::size_t piece) {
+  return find_line(table, PythonLine(41, unit), piece);
+}
+
+// `line_at(unit)`: finds the line of that instruction; `after`: of one past the end.
+void check_lines(const Code& code, auto&& line_at, std::uint32_t after) {
+  const auto table = bytes_of(code.table);
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, table.size()}) {
+    std::uint64_t unit = 0;
+    for (const Code::Run& run : code.runs) {
+      for (; unit < run.end; ++unit) {
+        INFO("unit " << unit << ", in pieces of " << piece);
+        CHECK(find_line(table, line_at(unit), piece) == run.line);
+      }
+    }
+    CHECK(find_line(table, line_at(unit), piece) == after);
+  }
+}
 
 }  // namespace
 
 TEST_CASE("lines of instructions of Python") {
   for (const Code* code : {&spread_3_11, &far_3_11, &spread_3_14}) {
-    const auto table = bytes_of(code->table);
-    for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, table.size()}) {
-      std::uint64_t unit = 0;
-      for (const Code::Run& run : code->runs) {
-        for (; unit < run.end; ++unit) {
-          INFO("unit " << unit << ", in pieces of " << piece);
-          CHECK(line_of(table, unit, piece) == run.line);
-        }
-      }
-      CHECK(line_of(table, unit, piece) == 0);  // past the end
-    }
+    check_lines(
+        *code, [](std::uint64_t unit) { return PythonLine(41, unit); }, 0);
+  }
+  for (const Code* code : {&spread_3_10, &far_back_3_10}) {
+    check_lines(
+        *code, [](auto unit) { return PythonLineByPairs(41, unit, false); }, 0);
+  }
+  // The last line of 3.9 has no end.
+  for (const Code* code : {&spread_3_9, &far_back_3_9}) {
+    const std::uint32_t last = code->runs.back().line;
+    check_lines(
+        *code, [](auto unit) { return PythonLineByPairs(41, unit, true); }, last);
   }
 }
 
@@ -122,4 +158,8 @@ TEST_CASE("a table of lines that is none does no harm") {
   CHECK(line_of({0xe8, 0x7f, 0x03}, 0, 3) == 0);
   CHECK(line_of({0xe8, 0x7e, 0x7f, 0x7f, 0x7f, 0x7f, 0x3f}, 0, 7) == 0);
   CHECK(line_of({0xe8, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x3f}, 0, 9) == 0);
+  // Lines below the first one, a pair that lacks a byte, none at all.
+  CHECK(find_line({8, 0x81}, PythonLineByPairs(41, 0, false), 2) == 0);
+  CHECK(find_line({8}, PythonLineByPairs(41, 0, false), 1) == 0);
+  CHECK(find_line({}, PythonLineByPairs(41, 0, true), 1) == 41);
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -91,14 +92,31 @@ std::string PythonInterpreter::find() {
   return why;
 }
 
+namespace {
+
+// As Py_Version, which there is since 3.11; 0: it is not known.
+unsigned long python_version() {
+  if (const auto* version = symbol<const unsigned long*>("Py_Version")) return *version;
+  const auto text_of = symbol<const char* (*)()>("Py_GetVersion");
+  unsigned long major = 0, minor = 0, micro = 0;
+  constexpr unsigned long final = 0xf0;
+  char after = 0;
+  const bool is_final =
+      text_of && std::sscanf(text_of(), "%lu.%lu.%lu%c", &major, &minor, &micro, &after) == 4 &&
+      after == ' ' && major == 3 && minor < 11 && micro < 256;
+  return is_final ? major << 24 | minor << 16 | micro << 8 | final : 0;
+}
+
+}  // namespace
+
 std::string PythonInterpreter::look() {
   thread_state_ = symbol<ThreadState*>("PyGILState_GetThisThreadState");
   if (!thread_state_) return {};
   current_state_ = symbol<ThreadState*>("_PyThreadState_UncheckedGet");
   if (!current_state_) current_state_ = symbol<ThreadState*>("PyThreadState_GetUnchecked");
-  const auto* version = symbol<const unsigned long*>("Py_Version");
-  if (!version) return "Python is older than 3.11";
-  version_ = version_text(*version);
+  const unsigned long version = python_version();
+  if (version == 0) return "Python is older than 3.9";
+  version_ = version_text(version);
   is_ending_ = symbol<Question*>("Py_IsFinalizing");
   if (!is_ending_) is_ending_ = symbol<Question*>("_Py_IsFinalizing");
   const auto address = [](const char* name) {
@@ -113,7 +131,7 @@ std::string PythonInterpreter::look() {
   if (!read_by_kernel(types_.code, &byte, 1)) {
     return "process_vm_readv is not allowed here";
   }
-  return learn_layout(*version);
+  return learn_layout(version);
 }
 
 std::string PythonInterpreter::learn_layout(unsigned long version) {
@@ -249,7 +267,13 @@ bool PythonStack::give_up() {
   take(places.code, frame.code);
   take(places.previous, frame.previous);
   take(places.instruction, frame.instruction);
-  take(places.owner, frame.owner);
+  frame.owner = 0;
+  if (places.owner != 0) take(places.owner, frame.owner);
+  if (places.counted != 0) {
+    const auto count = static_cast<std::int32_t>(frame.instruction);  // -1: it has not begun
+    frame.instruction = frame.code + python_.layout_.code.instructions +
+                        static_cast<std::uint64_t>(count * places.counted);
+  }
   return true;
 }
 

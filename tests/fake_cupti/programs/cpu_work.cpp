@@ -137,7 +137,8 @@ void thread_all_the_time(double time) {
     std::vector<std::thread> threads;
     for (int i = 0; i < 8; ++i) {
       threads.emplace_back([i] {
-        for (int j = 0; j <= i * 60; ++j) turn_wheels();
+        do turn_wheels();
+        while (seconds(CLOCK_THREAD_CPUTIME_ID) < 0.015 * i);
       });
     }
     for (std::thread& thread : threads) thread.join();

@@ -26,7 +26,7 @@ void* PyGILState_GetThisThreadState() { std::abort(); }
 
 int main(int count, char**) {
   if (count > 1) {
-    Py_Version = 0x030d00f0;
+    Py_Version = 0x030e00f0;
     std::memcpy(_PyRuntime, "xdebugpy", 8);
     _PyRuntime[1] = Py_Version;
     _PyRuntime[2] = 1;  // it is free-threaded
