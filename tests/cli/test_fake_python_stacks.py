@@ -12,7 +12,9 @@ from fake_run import BUILD, FAKE, GPUPROF, SANITIZED, FakeTest
 # Another interpreter: a command that runs one.
 PYTHON = os.environ.get("GPUPROF_TEST_PYTHON", sys.executable).split()
 QUALIFIED = subprocess.run(
-    [*PYTHON, "-c", "import sys; print(sys.version_info >= (3, 11))"], capture_output=True, text=True
+    [*PYTHON, "-c", "import sys; print(sys.version_info >= (3, 11))"],
+    capture_output=True,
+    text=True,
 ).stdout.startswith("True")
 
 BEGIN = """\

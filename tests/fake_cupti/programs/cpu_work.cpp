@@ -275,7 +275,7 @@ void wait_for_signal(double time, bool by_poll) {
 void map_device() {
   void* const place = reinterpret_cast<void*>(std::uintptr_t{0x200000000});
   const int file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
-  mmap(place, 4096, PROT_NONE, MAP_PRIVATE | MAP_FIXED_NOREPLACE, file, 0);
+  (void)mmap(place, 4096, PROT_NONE, MAP_PRIVATE | MAP_FIXED_NOREPLACE, file, 0);
   close(file);
 }
 
