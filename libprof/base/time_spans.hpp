@@ -11,6 +11,8 @@ namespace gpuprof {
 
 struct TimeSpan {
   std::int64_t begin = 0, end = 0;  // ns
+
+  std::int64_t length() const { return end > begin ? end - begin : 0; }
 };
 
 // Puts them in order, and makes one of those that touch or overlap: of its first, whose end moves.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "libprof/base/saturating.hpp"
-#include "libprof/base/time_spans.hpp"
 
 namespace gpuprof::compute {
 namespace {
@@ -56,8 +55,7 @@ void HostCalls::add(const HostCall& call) {
   if (in_gap || (call.launches && is_close())) calls_.add(call);
 }
 
-HostCalls::TimeSpan HostCalls::before_launch(std::size_t gap, std::int64_t begin,
-                                             std::int64_t end) const {
+TimeSpan HostCalls::before_launch(std::size_t gap, std::int64_t begin, std::int64_t end) const {
   begin = std::max(begin, gaps_[gap].begin);
   end = std::min(end, gaps_[gap].end);
   if (launches_[gap]) end = std::min(end, launches_[gap]->begin);

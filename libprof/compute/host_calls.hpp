@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "libprof/base/time_spans.hpp"
 #include "libprof/compute/device_time.hpp"
 #include "libprof/compute/host_moments.hpp"
 #include "libprof/compute/sorted.hpp"
@@ -119,10 +120,6 @@ class HostCalls {
   const Of& of(std::size_t block = 0) const { return blocks_[block]; }
 
  private:
-  struct TimeSpan {
-    std::int64_t begin, end;
-    std::int64_t length() const { return end > begin ? end - begin : 0; }
-  };
   struct InFunction {
     std::int64_t launching = 0, in_calls = 0;  // parts of the gap
     std::int64_t longest = 0, correlation = 0;

@@ -205,7 +205,7 @@ TEST_CASE("account blocks: an account of any time is the same with them and with
     std::int64_t rest = 0, known = 0;
     for (const TimeSpan& each :
          blocks.add(0, {first_time + 3'000'000, last_time - 3'000'000}, sum)) {
-      rest += each.end - each.begin;
+      rest += each.length();
     }
     for (const compute::AccountPart& part : sum.parts()) known += part.duration;
     CHECK(rest + known == last_time - first_time - 6'000'000);
