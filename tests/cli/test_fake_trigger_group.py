@@ -188,9 +188,8 @@ class TriggerGroup(ControlTest):
             self.assertEqual(snapshots[0][1], snapshots[1][1])
             time.sleep(2.5)
             lies.reverse()
-        self.assertTrue(requests)
-        for request in requests:
-            self.assertIn(b"snapshot-of-job", request)
+        # Programs of other tests may ask as well.
+        self.assertTrue([request for request in requests if b"snapshot-of-job" in request], requests)
         said = first.leave()
         second.leave()
         # Both have this number. It is said once, however often it happens.
