@@ -189,7 +189,9 @@ class TriggerGroup(ControlTest):
             time.sleep(2.5)
             lies.reverse()
         # Programs of other tests may ask as well.
-        self.assertTrue([request for request in requests if b"snapshot-of-job" in request], requests)
+        self.assertTrue(
+            [request for request in requests if b"snapshot-of-job" in request], requests
+        )
         said = first.leave()
         second.leave()
         # Both have this number. It is said once, however often it happens.
