@@ -312,14 +312,15 @@ class Idle {
 std::vector<Accounts> read_accounts(store::Snapshot& snapshot, std::span<const TimeBounds> given,
                                     const std::function<void()>& check,
                                     const std::function<void()>& has_read) {
-  Division division(checked(given), AccountBlocks::read(snapshot.database()));
+  const auto groups = StoredRowGroups::read(snapshot.database());
+  Division division(checked(given), AccountBlocks::read(snapshot.database(), groups));
   IdleTimes idle(division.is_bounded(), kept_bytes);
   idle.read_waits(snapshot, check);
   std::optional<NeededRows> needed;
   // Which thread launches most follows from all calls.
-  if (division.is_bounded() && !idle.knows_moments()) {
-    needed = find_needed_rows(snapshot.database(), division.periods());
-    if (needed) idle.know(needed->processes);
+  if (groups && division.is_bounded() && !idle.knows_moments()) {
+    needed = groups->needed(division.periods());
+    idle.know(needed->processes);
   }
   const NeededRows* const rows = needed ? &*needed : nullptr;
   std::map<std::int64_t, ReadDevice> devices;

@@ -8,7 +8,6 @@
 
 #include "libprof/base/saturating.hpp"
 #include "libprof/compute/fill.hpp"
-#include "libprof/compute/row_groups.hpp"
 #include "libprof/store/database_schema.hpp"
 #include "schema/derived.hpp"
 
@@ -60,12 +59,13 @@ std::vector<AccountBlock> DeviceAccount::blocks(const AccountWindow& run) const 
   return all;
 }
 
-AccountBlocks AccountBlocks::read(store::Database& database) {
+AccountBlocks AccountBlocks::read(store::Database& database,
+                                  const std::optional<StoredRowGroups>& groups) {
+  if (!groups) return {};
   constexpr const schema::Table& table = schema::tables::account_block;
   for (const schema::Column& column : table.columns) {
     if (!database.has_column(table.name, column.name)) return {};
   }
-  if (!find_needed_rows(database, {})) return {};
   constexpr std::size_t most_rows = std::size_t{1} << 20;
   AccountBlocks blocks;
   std::int64_t device = 0;

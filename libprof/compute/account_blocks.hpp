@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "libprof/compute/account_parts.hpp"
 #include "libprof/compute/device_time.hpp"
 #include "libprof/compute/idle_times.hpp"
+#include "libprof/compute/row_groups.hpp"
 #include "libprof/store/sqlite.hpp"
 
 namespace gpuprof::compute {
@@ -72,8 +74,9 @@ class DeviceAccount {
 // The blocks of a run, as they are in a file.
 class AccountBlocks {
  public:
-  // None if they do not hold together, or if rows were added or removed since.
-  static AccountBlocks read(store::Database& database);
+  // None if they do not hold together, or without `groups`: rows were added or removed since.
+  static AccountBlocks read(store::Database& database,
+                            const std::optional<StoredRowGroups>& groups);
 
   bool empty() const { return devices_.empty(); }
   const AccountWindow& run() const { return run_; }

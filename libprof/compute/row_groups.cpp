@@ -19,16 +19,6 @@ namespace {
 
 using columns::RowIds;
 
-// A row of the table.
-struct RowGroup {
-  std::string table;
-  RowIds rows;
-  std::optional<std::int64_t> device;  // nullopt: calls
-  std::int64_t process = 0;
-  std::optional<RowIds> times, correlations;  // inclusive
-  bool needed = false;
-};
-
 // Ranges of ids, in order; after merge() they do not overlap.
 class IdRanges {
  public:
@@ -222,7 +212,7 @@ void RowGroups::add(const Rows& rows) {
 void RowGroups::write(store::Database& database) {
   constexpr const schema::Table& table = schema::tables::row_group;
   end_stretch();
-  const bool wanted = rows_ >= options_.least_rows && !too_many_;
+  const bool wanted = are_wanted();
   if (!wanted && !database.has_table(table.name)) return;
   store::add_table(database, table);
   store::Statement insert = fill(database, table);
@@ -249,10 +239,14 @@ std::optional<std::vector<RowIds>> NeededRows::of(std::string_view table) const 
   return its == tables.end() ? std::nullopt : std::optional(its->second);
 }
 
-std::optional<NeededRows> find_needed_rows(store::Database& database,
-                                           std::vector<TimeSpan> periods) {
+std::optional<StoredRowGroups> StoredRowGroups::read(store::Database& database) {
   std::vector<RowGroup> groups = read_row_groups(database);
   if (groups.empty() || !cover_all_rows(database, groups)) return std::nullopt;
+  return StoredRowGroups(std::move(groups));
+}
+
+NeededRows StoredRowGroups::needed(std::vector<TimeSpan> periods) const {
+  std::vector<RowGroup> groups = groups_;
   constexpr bool work = false, calls = true;
   unite(periods);
   mark_running(groups, work, periods);

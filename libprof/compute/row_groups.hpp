@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "libprof/base/saturating.hpp"
@@ -82,10 +83,31 @@ struct NeededRows {
   std::optional<std::vector<columns::RowIds>> of(std::string_view table) const;
 };
 
-// Of periods on CUPTI's clock. The work that was running then, the first of each device and that
-// after each period, the calls then and close to it, those which launched this work, and the work
-// of all these calls. Nullopt: the file has no groups, or not of all its rows.
-std::optional<NeededRows> find_needed_rows(store::Database& database,
-                                           std::vector<TimeSpan> periods);
+// A row of the table.
+struct RowGroup {
+  std::string table;
+  columns::RowIds rows;
+  std::optional<std::int64_t> device;  // nullopt: calls
+  std::int64_t process = 0;
+  std::optional<columns::RowIds> times, correlations;  // inclusive
+  bool needed = false;
+};
+
+// The groups of a file.
+class StoredRowGroups {
+ public:
+  // Nullopt: the file has none, or not of all its rows.
+  static std::optional<StoredRowGroups> read(store::Database& database);
+
+  // Of periods on CUPTI's clock. The work that was running then, the first of each device and that
+  // after each period, the calls then and close to it, those which launched this work, and the work
+  // of all these calls.
+  NeededRows needed(std::vector<TimeSpan> periods) const;
+
+ private:
+  explicit StoredRowGroups(std::vector<RowGroup> groups) : groups_(std::move(groups)) {}
+
+  std::vector<RowGroup> groups_;
+};
 
 }  // namespace gpuprof::compute

@@ -141,6 +141,10 @@ void check_same(const std::vector<std::string>& found, const std::vector<std::st
   if (its != found.end()) CHECK(*its == *other);
 }
 
+compute::AccountBlocks stored_blocks(Database& file) {
+  return compute::AccountBlocks::read(file, compute::StoredRowGroups::read(file));
+}
+
 }  // namespace
 
 TEST_CASE("row groups: an account of any time is the same with them and without") {
@@ -154,18 +158,19 @@ TEST_CASE("row groups: an account of any time is the same with them and without"
 
   const auto windows = random_windows(60);
   const auto with = texts(file, windows);
-  const auto needed = compute::find_needed_rows(file, {{last_time / 2, last_time / 2 + 10'000}});
-  REQUIRE(needed);
+  const auto groups = compute::StoredRowGroups::read(file);
+  REQUIRE(groups);
+  const auto needed = groups->needed({{last_time / 2, last_time / 2 + 10'000}});
   for (const char* table : {"CONCURRENT_KERNEL", "RUNTIME", "DRIVER"}) {
-    const auto its = needed->of("CUPTI_ACTIVITY_KIND_" + std::string(table));
+    const auto its = needed.of("CUPTI_ACTIVITY_KIND_" + std::string(table));
     REQUIRE(its);
     CHECK(count_rows(*its) > 0);
     CHECK(count_rows(*its) < rows_per_table / 2);
   }
-  CHECK(needed->processes == std::vector<std::int64_t>{7, 8});
+  CHECK(needed.processes == std::vector<std::int64_t>{7, 8});
 
   file.execute("DELETE FROM ROW_GROUP WHERE name LIKE '%RUNTIME'");
-  CHECK_FALSE(compute::find_needed_rows(file, {{1, 2}}));
+  CHECK_FALSE(compute::StoredRowGroups::read(file));
   check_same(texts(file, windows), with);
   // Too few rows now.
   REQUIRE(compute::compute(file, {}).empty());
@@ -198,7 +203,7 @@ TEST_CASE("account blocks: an account of any time is the same with them and with
   check_same(texts(file, windows), without);
   {
     // They are read, not only the rows.
-    const auto blocks = compute::AccountBlocks::read(file);
+    const auto blocks = stored_blocks(file);
     REQUIRE(blocks.devices() == std::vector<std::int64_t>{0, 1, 2});
     CHECK(blocks.run().length() > last_time - first_time);
     compute::AccountSum sum;
@@ -222,10 +227,10 @@ TEST_CASE("account blocks: an account of any time is the same with them and with
        }) {
     file.execute("SAVEPOINT before");
     file.execute(lie);
-    CHECK(compute::AccountBlocks::read(file).empty());
+    CHECK(stored_blocks(file).empty());
     file.execute("ROLLBACK TO before; RELEASE before");
   }
-  CHECK_FALSE(compute::AccountBlocks::read(file).empty());
+  CHECK_FALSE(stored_blocks(file).empty());
   file.execute("ALTER TABLE ACCOUNT_BLOCK DROP COLUMN intervals");
   check_same(texts(file, windows), without);
 }
