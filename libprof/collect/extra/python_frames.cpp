@@ -115,7 +115,7 @@ std::string PythonInterpreter::look() {
   current_state_ = symbol<ThreadState*>("_PyThreadState_UncheckedGet");
   if (!current_state_) current_state_ = symbol<ThreadState*>("PyThreadState_GetUnchecked");
   const unsigned long version = python_version();
-  if (version == 0) return "Python is older than 3.9";
+  if (version == 0) return "the version of Python is not known";
   version_ = version_text(version);
   is_ending_ = symbol<Question*>("Py_IsFinalizing");
   if (!is_ending_) is_ending_ = symbol<Question*>("_Py_IsFinalizing");
