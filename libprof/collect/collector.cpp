@@ -87,23 +87,24 @@ void Collector::called_back(void*, CUpti_CallbackDomain domain, CUpti_CallbackId
     const bool shared = self.subscription_.shares(domain, id);
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
       self.on_call(domain, id, *static_cast<const CUpti_CallbackData*>(data));
-      if (shared) [[unlikely]]
-        self.sharing_.called_back(domain, id, data);
-      return;
+    } else if (domain == CUPTI_CB_DOMAIN_RESOURCE && is_graph_node_event(id)) {
+      if (self.running()) self.on_graph_node(id, *static_cast<const CUpti_ResourceData*>(data));
+    } else {
+      self.on_event(domain, id, data);
     }
-    const KeepErrno keep;
-    if (self.running()) {
-      if (domain == CUPTI_CB_DOMAIN_RESOURCE && is_graph_node_event(id)) {
-        self.on_graph_node(id, *static_cast<const CUpti_ResourceData*>(data));
-      } else {
-        const Costs::Scope timed(self.buffers_.costs(), wire::Count::cost_contexts);
-        self.on_callback(domain, id, data);
-      }
-    } else if (self.resting() && domain == CUPTI_CB_DOMAIN_RESOURCE && data) {
-      self.note_resource(id, *static_cast<const CUpti_ResourceData*>(data));
-    }
-    if (shared) self.sharing_.called_back(domain, id, data);
+    if (shared) [[unlikely]]
+      self.sharing_.called_back(domain, id, data);
   } catch (...) {
+  }
+}
+
+void Collector::on_event(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  const KeepErrno keep;
+  if (running()) {
+    const Costs::Scope timed(buffers_.costs(), wire::Count::cost_contexts);
+    on_callback(domain, id, data);
+  } else if (resting() && domain == CUPTI_CB_DOMAIN_RESOURCE && data) {
+    note_resource(id, *static_cast<const CUpti_ResourceData*>(data));
   }
 }
 
@@ -138,8 +139,10 @@ void Collector::note_stack(ThreadSlots::Thread& thread, std::uint8_t uses,
                            CUpti_CallbackDomain domain, CUpti_CallbackId id,
                            const CUpti_CallbackData& call) {
   const bool handled = uses & Subscription::handled;
-  const bool launches = domain == CUPTI_CB_DOMAIN_DRIVER_API && is_kernel_launch(id);
-  if (handled && !launches && tracks_stacks_.load(std::memory_order_relaxed)) return;
+  if (handled && tracks_stacks_.load(std::memory_order_relaxed) &&
+      !(domain == CUPTI_CB_DOMAIN_DRIVER_API && is_kernel_launch(id))) {
+    return;
+  }
   if (stacks_) stacks_->note(thread, call.correlationId, __builtin_frame_address(0));
 }
 
@@ -284,7 +287,7 @@ void Collector::on_graph_node(CUpti_CallbackId id, const CUpti_ResourceData& res
     return nodes_.graph_ends();
   }
   const bool of_nccl = uses_nccl_.load(std::memory_order_relaxed);
-  if (!(stacks_ || of_nccl) || !resource.resourceDescriptor || !nodes_.exist()) return;
+  if (!(stacks_ || of_nccl) || !resource.resourceDescriptor) return;
   ThreadSlots::Thread& thread = buffers_.this_thread();
   const auto& graph = *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor);
   const bool created = id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED;

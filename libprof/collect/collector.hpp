@@ -159,6 +159,7 @@ class Collector {
   void on_handled_call(ThreadSlots::Thread& thread, CUpti_CallbackDomain domain,
                        CUpti_CallbackId id, const CUpti_CallbackData& call);
   void on_launch(ThreadSlots::Thread& thread, CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void on_event(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
   void on_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
   void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource);
   void on_driver_up();

@@ -3,10 +3,19 @@
 
 #include <cupti.h>
 
-#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <utility>
 
 namespace gpuprof::collect {
+
+// Without a loop: the standard library's search of such an array is a call into the C library,
+// whose code is cold during a program's calls.
+template <std::size_t count>
+constexpr bool is_one_of(const std::array<CUpti_CallbackId, count>& all, CUpti_CallbackId id) {
+  return [&]<std::size_t... i>(std::index_sequence<i...>) { return ((id == all[i]) || ...); }
+  (std::make_index_sequence<count>());
+}
 
 inline constexpr std::array<CUpti_CallbackId, 2> profiler_calls{
     CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop};
@@ -21,16 +30,12 @@ inline constexpr std::array<CUpti_CallbackId, 6> kernel_launches{
     CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
 };
 
-inline bool is_kernel_launch(CUpti_CallbackId id) {
-  return std::ranges::find(kernel_launches, id) != kernel_launches.end();
-}
+inline bool is_kernel_launch(CUpti_CallbackId id) { return is_one_of(kernel_launches, id); }
 
 inline constexpr std::array<CUpti_CallbackId, 2> graph_launches{
     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz};
 
-inline bool is_graph_launch(CUpti_CallbackId id) {
-  return id == graph_launches[0] || id == graph_launches[1];
-}
+inline bool is_graph_launch(CUpti_CallbackId id) { return is_one_of(graph_launches, id); }
 
 // Waits of the host for a context, stream or event, and of a stream for an event. Runtime calls
 // that wait also go through these.
@@ -47,9 +52,7 @@ inline constexpr std::array<CUpti_CallbackId, 7> waiting_calls{
 inline constexpr std::array<CUpti_CallbackId, 2> module_unloads{
     CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload};
 
-inline bool is_module_unload(CUpti_CallbackId id) {
-  return id == module_unloads[0] || id == module_unloads[1];
-}
+inline bool is_module_unload(CUpti_CallbackId id) { return is_one_of(module_unloads, id); }
 
 // A node of a graph was made, by itself or as a clone of another one, or took over the other's
 // work; a graph ends.
@@ -58,9 +61,7 @@ inline constexpr std::array<CUpti_CallbackId, 5> graph_node_events{
     CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED, CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING,
     CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING};
 
-inline bool is_graph_node_event(CUpti_CallbackId id) {
-  return std::ranges::find(graph_node_events, id) != graph_node_events.end();
-}
+inline bool is_graph_node_event(CUpti_CallbackId id) { return is_one_of(graph_node_events, id); }
 
 // Stream capture.
 inline constexpr std::array<CUpti_CallbackId, 6> capture_begins{
@@ -82,15 +83,13 @@ inline constexpr std::array<CUpti_CallbackId, 4> green_calls{
     CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2,
 };
 
-inline bool is_green_call(CUpti_CallbackId id) {
-  return std::ranges::find(green_calls, id) != green_calls.end();
-}
+inline bool is_green_call(CUpti_CallbackId id) { return is_one_of(green_calls, id); }
 
 enum class Capture { none, begins, ends };
 
 inline Capture capture_of(CUpti_CallbackId id) {
-  if (std::ranges::find(capture_begins, id) != capture_begins.end()) return Capture::begins;
-  if (std::ranges::find(capture_ends, id) != capture_ends.end()) return Capture::ends;
+  if (is_one_of(capture_begins, id)) return Capture::begins;
+  if (is_one_of(capture_ends, id)) return Capture::ends;
   return Capture::none;
 }
 

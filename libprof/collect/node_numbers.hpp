@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "libprof/base/word_hash.hpp"
 #include "libprof/collect/checked_api.hpp"
 
 namespace gpuprof::collect {
@@ -27,12 +28,20 @@ class NodeNumbers {
 
   explicit NodeNumbers(CheckedApi& cupti) : cupti_(cupti) {}
 
-  // Whether this CUPTI gives numbers.
-  bool exist() const { return cupti_.cuptiGetGraphNodeId && cupti_.cuptiGetGraphId; }
   // CUPTI's number of a node; 0: it has none.
   std::uint64_t of_records(CUgraphNode node);
-  // A number of ours; 0: the graph has none. `known`: the graph that the thread asked for last.
-  std::uint64_t own(CUgraph graph, CUgraphNode node, Graph& known);
+  // A number of ours; 0: the graph has none, as with a CUPTI that gives no numbers. `known`: the
+  // graph that the thread asked for last.
+  std::uint64_t own(CUgraph graph, CUgraphNode node, Graph& known) {
+    if (!node || !graph) return 0;
+    if (known.handle != graph || known.ended != ended_.load(std::memory_order_relaxed))
+        [[unlikely]] {
+      find(graph, known);
+    }
+    constexpr std::uint64_t negative = std::uint64_t{1} << 63;
+    const auto handle = reinterpret_cast<std::uint64_t>(node);
+    return known.hash == 0 ? 0 : word_hash(known.hash, handle) | negative;
+  }
   // Another graph may have the handle of each from now on: a graph ends, or a trace begins.
   void graph_ends() { ended_.fetch_add(1, std::memory_order_relaxed); }
 

@@ -67,9 +67,9 @@ std::string LaunchStacks::take_warning() {
 
 PythonStack LaunchStacks::functions_of(ThreadSlots::Thread& thread) {
   using Reading = PythonStack::Reading;
-  const bool stays = thread.is_first || python_.holds_lock();
-  return {python_, PythonStack::own_stack(), stays ? Reading::direct : Reading::frames_by_kernel,
-          thread.frames_from};
+  if (thread.is_first) return {python_, {}, Reading::of_first_thread, thread.frames_from};
+  if (python_.holds_lock()) return {python_, {}, Reading::direct, thread.frames_from};
+  return {python_, PythonStack::own_stack(), Reading::frames_by_kernel, thread.frames_from};
 }
 
 void LaunchStacks::note(ThreadSlots::Thread& thread, std::uint32_t correlation_id,

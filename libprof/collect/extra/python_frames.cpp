@@ -72,6 +72,8 @@ int find_code(dl_phdr_info* object, std::size_t, void* argument) {
 
 std::string PythonInterpreter::find() {
   thread_state_ = nullptr;
+  state_of_first_.store(0);
+  runtime_ = {};
   code_ = {};
   failed_.store(false);
   for (Set* set : {&known_, &pages_}) {
@@ -148,6 +150,12 @@ std::string PythonInterpreter::learn_layout(unsigned long version) {
     return is_built_otherwise();
   }
   finalizing_ = reinterpret_cast<const std::uint64_t*>(at);
+  Dl_info object;
+  void* itself = nullptr;
+  if (dladdr1(runtime, &object, &itself, RTLD_DL_SYMENT) && itself) {
+    runtime_ = {reinterpret_cast<const std::byte*>(runtime),
+                static_cast<const ElfW(Sym)*>(itself)->st_size};
+  }
   return {};
 }
 
@@ -177,6 +185,13 @@ bool PythonInterpreter::read(bool known, std::uint64_t from, void* to, std::size
   return true;
 }
 
+std::uint64_t PythonInterpreter::find_state_of_first_thread() {
+  const auto state = reinterpret_cast<std::uint64_t>(thread_state_());
+  const std::uint64_t at = state - reinterpret_cast<std::uint64_t>(runtime_.data());
+  if (at < runtime_.size()) state_of_first_.store(state, std::memory_order_relaxed);
+  return state;
+}
+
 // A page is mapped either completely or not at all.
 bool PythonInterpreter::find_page(std::uint64_t page) {
   if (!has(pages_, page)) {
@@ -195,10 +210,23 @@ bool PythonStack::peek(std::uint64_t at, T& value) {
   return true;
 }
 
+namespace {
+
+// What pthread_self() returns, without the call.
+inline std::uint64_t thread_descriptor() {
+#ifdef __x86_64__
+  return reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());
+#else
+  return pthread_self();
+#endif
+}
+
+}  // namespace
+
 PythonStack::OwnStack PythonStack::own_stack() {
   constexpr std::uint64_t largest = 64 << 20;
   const auto begin = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
-  const auto descriptor = static_cast<std::uint64_t>(pthread_self());
+  const std::uint64_t descriptor = thread_descriptor();
   return {begin, descriptor > begin && descriptor - begin < largest ? descriptor : begin};
 }
 
@@ -209,18 +237,21 @@ PythonStack::~PythonStack() {
 PythonStack::PythonStack(PythonInterpreter& python, OwnStack stack, Reading reading,
                          std::uint64_t& from)
     : python_(python), reading_(reading), stack_(stack), from_(from) {
-  if (reading != Reading::direct) {
+  if (!is_direct()) {
     frames_.begin = frames_.end = 0;
     on_stack_.begin = on_stack_.end = 0;
   }
   if (!python.found() || python.failed() || python.is_finalizing()) return;
-  const auto state = reinterpret_cast<std::uint64_t>(python.thread_state_());
+  const auto state = reading == Reading::of_first_thread
+                         ? python.state_of_first_thread()
+                         : reinterpret_cast<std::uint64_t>(python.thread_state_());
   if (state == 0) return;
   const PythonLayout& layout = python.layout_;
   if (reading != Reading::by_kernel) {
     std::uint64_t id = 0;
     const bool is_sound = is_pointer(state) && peek(state + layout.thread.id, id) &&
-                          id == pthread_self() && peek(state + layout.thread.current, frame_) &&
+                          id == thread_descriptor() &&
+                          peek(state + layout.thread.current, frame_) &&
                           (!layout.frames_of_c.there ||
                            (is_pointer(frame_) && peek(frame_ + layout.frames_of_c.frame, frame_)));
     if (!is_sound) give_up();
@@ -229,7 +260,7 @@ PythonStack::PythonStack(PythonInterpreter& python, OwnStack stack, Reading read
   std::array<std::byte, thread_bytes> thread;
   const std::size_t needed = std::max(layout.thread.current, layout.thread.id) + 8;
   if (!is_pointer(state) || !read_by_kernel(state, thread.data(), needed) ||
-      field<pthread_t>(thread, layout.thread.id) != pthread_self()) {
+      field<std::uint64_t>(thread, layout.thread.id) != thread_descriptor()) {
     give_up();
     return;
   }
@@ -255,7 +286,7 @@ bool PythonStack::give_up() {
   const std::size_t size = python_.frame_size_;
   std::array<std::byte, frame_bytes> bytes;
   auto from = reinterpret_cast<std::uint64_t>(bytes.data());
-  if (reading_ == Reading::direct) {
+  if (is_direct()) {
     if (!is_in_page_of_frames(at, size) && !find_page_of_frames(at, size)) return false;
     from = at;
   } else if (!read_frame(at, std::span(bytes).first(size))) {

@@ -59,6 +59,14 @@ class PythonInterpreter {
 
   // Whether it is finalizing, or has finalized.
   bool ends() const { return is_ending_() != 0 || is_initialized_() == 0; }
+  // The calling thread's, which is the process's first. Python's call for it is five cold cache
+  // lines; a state that is part of the runtime stays where it is, and is as new once its thread has
+  // ended.
+  std::uint64_t state_of_first_thread() {
+    const std::uint64_t known = state_of_first_.load(std::memory_order_relaxed);
+    return known != 0 ? known : find_state_of_first_thread();
+  }
+  std::uint64_t find_state_of_first_thread();
   // The first, without a call. Once it has finalized, threads have no states.
   bool is_finalizing() const { return __atomic_load_n(finalizing_, __ATOMIC_RELAXED) != 0; }
   // Whether these bytes may be read directly, as explained above. At most a page.
@@ -86,9 +94,11 @@ class PythonInterpreter {
   ThreadState* current_state_ = nullptr;  // the same where it holds the lock; null: cannot be asked
   const std::uint64_t* finalizing_ = nullptr;  // 0: it is not
   std::size_t frame_size_ = 0;
+  std::atomic<std::uint64_t> state_of_first_{0};  // 0: not known, or not part of the runtime
   std::atomic<bool> failed_{false};
   python::PythonLayout layout_{};
   python::PythonTypes types_;
+  std::span<const std::byte> runtime_;
   Question *is_ending_ = nullptr, *is_initialized_ = nullptr;
   Code code_;
   std::string version_;
@@ -110,9 +120,10 @@ class PythonStack {
   static constexpr std::size_t most_frames = 64;  // that a stack is known by
 
   // What is read through the kernel: the thread's state and its frames; only the frames, since a
-  // state that is freed stays mapped as a rule; or neither, on the process's first thread, which is
-  // the one that finalizes an interpreter, and on a thread that holds its lock.
-  enum class Reading { by_kernel, frames_by_kernel, direct };
+  // state that is freed stays mapped as a rule; or neither, on a thread that holds the
+  // interpreter's lock, and on the process's first thread, which is the one that finalizes an
+  // interpreter.
+  enum class Reading { by_kernel, frames_by_kernel, direct, of_first_thread };
 
   // What is known to be mapped of the thread's own stack; empty: nothing.
   struct OwnStack {
@@ -148,6 +159,7 @@ class PythonStack {
     std::uint8_t owner;
   };
 
+  bool is_direct() const { return reading_ >= Reading::direct; }
   bool next_place(Place& place);
   bool read_frame(std::uint64_t at, Frame& frame);
   bool read_frame(std::uint64_t at, std::span<std::byte> frame);
