@@ -184,7 +184,8 @@ bool RemotePython::read_function(const Place& place, PythonFrame& function) cons
       layout_, types_, place.code, place.instruction, function, read_bytes,
       [&](const PythonLineTable& table, std::uint64_t unit, std::uint32_t& line) {
         return search_line(table, unit, line, read_bytes);
-      });
+      },
+      read_bytes);
 }
 
 }  // namespace gpuprof::host

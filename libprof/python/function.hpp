@@ -112,22 +112,48 @@ bool read_text(const PythonLayout& layout, const PythonTypes& types, std::uint64
     return false;
   }
   const auto state = field<std::uint32_t>(bytes, layout.string.state);
-  const bool compact = (state >> 5) & 1;
+  const unsigned kind = state >> layout.string.kind;
+  const bool compact = (kind >> 3) & 1;
   PythonText text;
-  text.ascii = (state >> 6) & 1;
-  text.kind = (state >> 2) & 7;
+  text.ascii = (kind >> 4) & 1;
+  text.kind = kind & 7;
   text.length = field<std::uint64_t>(bytes, layout.string.length);
   text.text = string + (text.ascii ? layout.string.ascii_text : layout.string.text);
   return compact && (text.kind == 1 || text.kind == 2 || text.kind == 4) &&
          text.length <= INT32_MAX && copy_text(read, text, keep, to);
 }
 
+// Free-threaded, each thread but the first runs a copy of the instructions of its own. Where those
+// begin that this instruction is one of; 0: it is in none. The list of them may be replaced, so
+// what is there may not be what was: `read` has to bear that, for known objects too.
+template <class Read>
+std::uint64_t instructions_of(const PythonLayout& layout, std::uint64_t code, std::uint64_t size,
+                              std::uint64_t instruction, Read&& read) {
+  const auto has_it = [&](std::uint64_t begin) { return instruction - begin < size; };
+  const std::uint64_t own = code + layout.code.instructions;
+  if (layout.code.copies == 0 || has_it(own)) return own;
+  constexpr std::uint64_t most_copies = 1 << 14;
+  std::uint64_t list = 0, count = 0;
+  if (!read(code + layout.code.copies, &list, sizeof list) || !is_pointer(list) ||
+      !read(list, &count, sizeof count) || count > most_copies) {
+    return 0;
+  }
+  std::array<std::uint64_t, 64> piece;
+  for (std::uint64_t done = 0; done < count; done += piece.size()) {
+    const auto some = std::span(piece).first(std::min<std::uint64_t>(piece.size(), count - done));
+    if (!read(list + (1 + done) * sizeof list, some.data(), some.size_bytes())) return 0;
+    const auto found = std::ranges::find_if(some, has_it);
+    if (found != some.end()) return *found;
+  }
+  return 0;
+}
+
 // `find_line(table, unit, line)`: the line of an instruction, by its index in code units of two
-// bytes; returns whether the table could be read.
-template <class Read, class FindLine>
+// bytes; returns whether the table could be read. `read_list`: as `read`, for what may be replaced.
+template <class Read, class FindLine, class ReadList>
 bool read_function(const PythonLayout& layout, const PythonTypes& types, std::uint64_t code,
                    std::uint64_t instruction, PythonFrame& function, Read&& read,
-                   FindLine&& find_line) {
+                   FindLine&& find_line, ReadList&& read_list) {
   std::array<std::byte, code_bytes> head;
   if (!is_pointer(code) || !read(code, head.data(), head.size()) ||
       field<std::uint64_t>(head, layout.type) != types.code) {
@@ -149,8 +175,11 @@ bool read_function(const PythonLayout& layout, const PythonTypes& types, std::ui
   constexpr std::uint64_t longest_table = 1 << 20;
   const auto table_size = std::min(field<std::uint64_t>(bytes, layout.bytes.size), longest_table);
   const auto first_line = field<std::int32_t>(head, layout.code.first_line);
-  const std::uint64_t instructions = code + layout.code.instructions;
-  if (instruction < instructions) {  // it has not begun
+  // Code and bytes begin alike.
+  const auto size = 2 * field<std::uint64_t>(head, layout.bytes.size);
+  const std::uint64_t instructions = instructions_of(layout, code, size, instruction, read_list);
+  if (instructions == 0) return true;  // the line is not known
+  if (instruction < instructions) {    // it has not begun
     function.line = first_line > 0 ? static_cast<std::uint32_t>(first_line) : 0;
     return true;
   }

@@ -11,9 +11,9 @@ namespace {
 constexpr PythonLayout python_3_9{.thread = {24, 176, 0, 8},
                                   .frames_of_c = {},
                                   .frame = {32, 24, 104, 0, 1},
-                                  .code = {104, 112, 120, 40, 0, 0, LineFormat::increments},
+                                  .code = {104, 112, 120, 40, 0, 0, 0, LineFormat::increments},
                                   .bytes = {16, 32},
-                                  .string = {16, 32, 48, 72},
+                                  .string = {16, 32, 48, 72, 2},
                                   .type = 8,
                                   .finalizing = 16,
                                   .interpreters = 32,
@@ -29,9 +29,9 @@ constexpr PythonLayout python_3_10 = [] {
 constexpr PythonLayout python_3_11{.thread = {56, 152, 160, 8},
                                    .frames_of_c = {true, 8},
                                    .frame = {32, 48, 56, 69, 0},
-                                   .code = {112, 128, 136, 72, 184, 0, LineFormat::locations},
+                                   .code = {112, 128, 136, 72, 184, 0, 0, LineFormat::locations},
                                    .bytes = {16, 32},
-                                   .string = {16, 32, 48, 72},
+                                   .string = {16, 32, 48, 72, 2},
                                    .type = 8,
                                    .finalizing = 24,
                                    .interpreters = 40,
@@ -40,9 +40,9 @@ constexpr PythonLayout python_3_11{.thread = {56, 152, 160, 8},
 constexpr PythonLayout python_3_12{.thread = {56, 136, 144, 8},
                                    .frames_of_c = {true, 0},
                                    .frame = {0, 8, 56, 70, 0},
-                                   .code = {112, 128, 136, 68, 192, 92, LineFormat::locations},
+                                   .code = {112, 128, 136, 68, 192, 0, 92, LineFormat::locations},
                                    .bytes = {16, 32},
-                                   .string = {16, 32, 40, 56},
+                                   .string = {16, 32, 40, 56, 2},
                                    .type = 8,
                                    .finalizing = 24,
                                    .interpreters = 40,
@@ -52,27 +52,34 @@ constexpr PythonLayout python_3_12{.thread = {56, 136, 144, 8},
 // Where the wanted offsets are in the table for debuggers, of 64 bits each:
 struct DebugOffsets {
   std::size_t lock, current_frame, thread_id, frame, code, object, bytes, string;
+  bool copies;  // free-threaded, it has copies of the instructions
 };
-constexpr DebugOffsets debug_3_13{14, 23, 24, 28, 34, 44, 64, 67};
-constexpr DebugOffsets debug_3_14{15, 26, 27, 31, 39, 50, 74, 77};
-constexpr DebugOffsets debug_3_15{15, 26, 30, 39, 47, 58, 86, 89};
-constexpr std::size_t finalizing = 4, interpreters_head = 5, next_interpreter = 8, threads_head = 9;
+constexpr DebugOffsets debug_3_13{14, 23, 24, 28, 34, 44, 64, 67, false};
+constexpr DebugOffsets debug_3_14{15, 26, 27, 31, 39, 50, 74, 77, true};
+constexpr DebugOffsets debug_3_15{15, 26, 30, 39, 47, 58, 86, 89, true};
+constexpr std::size_t free_threaded = 2, finalizing = 4, interpreters_head = 5,
+                      next_interpreter = 8, threads_head = 9;
 
 PythonLayout layout_by(const DebugOffsets& at, std::span<const std::uint64_t> table) {
   PythonLayout layout{};
+  // Since 3.14.
+  const bool has_copies = at.copies && table[free_threaded] != 0;
   layout.thread = {table[at.current_frame], table[at.thread_id], table[at.thread_id + 1],
                    table[at.current_frame - 2]};
   layout.frame = {table[at.frame + 2], table[at.frame + 1], table[at.frame + 3],
                   table[at.frame + 5], 0};
   // Five counts are between the first line and the version, which is not in the table.
   const std::uint64_t first_line = table[at.code + 5];
-  layout.code = {table[at.code + 1], table[at.code + 3], table[at.code + 4],   first_line,
-                 table[at.code + 9], first_line + 24,    LineFormat::locations};
+  layout.code = {table[at.code + 1], table[at.code + 3],   table[at.code + 4],
+                 first_line,         table[at.code + 9],   has_copies ? table[at.code + 10] : 0,
+                 first_line + 24,    LineFormat::locations};
   layout.type = table[at.object + 1];
   layout.bytes = {table[at.bytes + 1], table[at.bytes + 2]};
   // Non-ASCII strings have an additional length and pointer before the text.
   const std::uint64_t ascii = table[at.string + 3];
-  layout.string = {table[at.string + 2], table[at.string + 1], ascii, ascii + 16};
+  // Free-threaded, the bits before the kind are a byte since 3.14.
+  layout.string = {table[at.string + 2], table[at.string + 1], ascii, ascii + 16,
+                   has_copies ? 8u : 2u};
   layout.finalizing = table[finalizing];
   layout.interpreters = table[interpreters_head];
   layout.interpreter = {table[next_interpreter], table[threads_head]};
@@ -131,10 +138,6 @@ std::string find_layout(unsigned long version, std::span<const std::uint64_t> ta
   if (minor < 13 || minor > 15 || table.size() < debug_words || !is_debug_table(table[0]) ||
       table[1] != version) {
     return unknown;
-  }
-  const bool free_threaded = table[2] != 0;
-  if (free_threaded && minor > 13) {
-    return python + " is free-threaded, and each of its threads has code of its own";
   }
   const DebugOffsets& at = minor == 13 ? debug_3_13 : minor == 14 ? debug_3_14 : debug_3_15;
   layout = layout_by(at, table);

@@ -30,6 +30,7 @@ struct PythonLayout {
   } frame;
   struct {
     std::uint64_t file, function, lines, first_line, instructions;
+    std::uint64_t copies;   // a list of the instructions' copies; 0: there are none
     std::uint64_t version;  // counts up with each code object; 0: there is no such field
     LineFormat line_format;
   } code;
@@ -38,6 +39,7 @@ struct PythonLayout {
   } bytes;
   struct {
     std::uint64_t length, state, ascii_text, text;
+    unsigned kind;  // the bit of `state` where it begins; others follow it
   } string;
   std::uint64_t type;          // within an object
   std::uint64_t finalizing;    // within the runtime: the thread that ends it; 0: none does

@@ -108,6 +108,11 @@ if __name__ == "__main__":
 """
 
 
+# Prints a word where it is.
+FREE_THREADED = (
+    "import sysconfig; print('yes' if sysconfig.get_config_var('Py_GIL_DISABLED') else '')"
+)
+
 SPINS = """\
 import ctypes, sys, time
 
@@ -160,6 +165,7 @@ class HostSamples(FakeTest):
         return f"program.py:{line} "
 
     def test_planted_causes_are_named(self):
+        has_lock = not subprocess.check_output([*PYTHON, "-c", FREE_THREADED], text=True).strip()
         run = self.record("--host-samples")
         self.assertNotIn("host samples", run.stderr)
         took = json.loads((self.folder / "took.json").read_text())
@@ -177,17 +183,20 @@ class HostSamples(FakeTest):
             "locked": ("waiting for the interpreter's lock, held by ", "hold"),
             "loads": ("", "collate"),
         }.items():
+            if phase == "locked" and not has_lock:
+                continue
             # On a busy machine a line waits for a processor, and has fewer samples.
             its = sum(time for cause, time in causes.items()
                       if cause.startswith(words) and f" {function}" in cause)  # fmt: skip
             named += its
             with self.subTest(phase, causes=causes, took=took):
                 self.assertGreater(its, 0.3 * took[phase])
-        self.assertGreater(named, 0.8 * sum(causes.values()), causes)
+        if has_lock:
+            self.assertGreater(named, 0.8 * sum(causes.values()), causes)
         for words, comment, function in (
             ("sleeping in ", "sleeps", "sleeps"),
             ("waiting in ", "reads", "reads"),
-            ("waiting for the interpreter's lock, held by ", "holds", "hold"),
+            *[("waiting for the interpreter's lock, held by ", "holds", "hold")][:has_lock],
         ):
             self.assertIn(words + self.place(comment) + function, causes)
         self.assertTrue(any(cause.endswith(" in a child process") for cause in causes), causes)

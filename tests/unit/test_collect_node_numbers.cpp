@@ -77,7 +77,11 @@ TEST_CASE("What CUPTI has no number of has none") {
   CHECK(numbers.own(0, 2) == 0);
   CHECK(numbers.own(1, 0) == 0);
   CHECK(numbers.all.of_records(nullptr) == 0);
-  CHECK(numbers.all.exist());
+  graphs[graph_at(1)] = 1;
+  numbers.cupti.cuptiGetGraphNodeId = nullptr;
+  numbers.all.graph_ends();
+  CHECK(numbers.own(1, 2) == 0);
   numbers.cupti.cuptiGetGraphId = nullptr;
-  CHECK_FALSE(numbers.all.exist());
+  numbers.all.graph_ends();
+  CHECK(numbers.own(1, 2) == 0);
 }

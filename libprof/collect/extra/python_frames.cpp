@@ -430,7 +430,8 @@ bool PythonStack::read_function(std::uint64_t code, std::uint64_t instruction,
       },
       [&](const PythonLineTable& table, std::uint64_t unit, std::uint32_t& line) {
         return find_line(known, table, unit, line);
-      });
+      },
+      read_by_kernel);
   if (whole && !known) python_.remember(code);
   return whole;
 }

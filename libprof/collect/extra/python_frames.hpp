@@ -142,7 +142,8 @@ class PythonStack {
 
   bool next(PythonFrame& frame);
   // A number for the functions that are left and the places in them, most_frames of them at most;
-  // the same for the same code objects. 0: there are none. Takes a few ns for each function.
+  // the same for the same instructions, of which threads may have copies (instructions_of). 0:
+  // there are none. Takes a few ns for each function.
   std::uint64_t hash();
 
  private:

@@ -88,7 +88,8 @@ std::optional<python::PythonFrame> PythonThreads::function_at(const PythonSpot& 
       layout_, types_, spot.code, spot.instruction, function, read_bytes,
       [&](const python::PythonLineTable& table, std::uint64_t unit, std::uint32_t& line) {
         return python::search_line(table, unit, line, read_bytes);
-      });
+      },
+      read_bytes);
   return whole ? std::optional(function) : std::nullopt;
 }
 

@@ -1,8 +1,7 @@
-// other_python: as a program with an interpreter in it whose version nobody knows; with an
-// argument, a free-threaded one of 3.13. It calls for memory once.
+// other_python: as a program with an interpreter in it whose version nobody knows. It calls for
+// memory once.
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 
 #include "tests/fake_cupti/cuda/fake_cuda.hpp"
 
@@ -24,13 +23,7 @@ void* PyGILState_GetThisThreadState() { std::abort(); }
   asm volatile("" ::: "memory");
 }
 
-int main(int count, char**) {
-  if (count > 1) {
-    Py_Version = 0x030e00f0;
-    std::memcpy(_PyRuntime, "xdebugpy", 8);
-    _PyRuntime[1] = Py_Version;
-    _PyRuntime[2] = 1;  // it is free-threaded
-  }
+int main() {
   allocate();
   return 0;
 }
