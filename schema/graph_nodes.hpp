@@ -32,7 +32,7 @@ struct GraphNode {
   static constexpr Table table{
       .name = "GRAPH_NODE",
       .doc =
-          "With --stacks=launches: the calls that made nodes of CUDA graphs. Instantiating a graph "
+          "The calls that made nodes of CUDA graphs, in runs with stacks. Instantiating a graph "
           "clones its nodes.",
       .columns = columns,
       .origin = Origin::own,

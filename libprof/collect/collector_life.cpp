@@ -375,11 +375,18 @@ void Collector::prepare_memory_tracking() {
 void Collector::prepare_stacks() {
   tracks_stacks_.store(memory_ && config_.integer("stacks", 0) != 0);
   stacks_ = nullptr;
-  if (config_.integer("launch_stacks", 0) == 0) return;
+  tracing_.want_places(false);
+  const auto threads = static_cast<LaunchStacks::Threads>(config_.integer("launch_stacks", 0));
+  const bool unasked = threads == LaunchStacks::Threads::cheap;
+  if (threads == LaunchStacks::Threads::none || (unasked && !PythonInterpreter::is_there())) return;
   if (!launch_stacks_) launch_stacks_ = std::make_unique<LaunchStacks>(buffers_.slots());
+  const std::string warning =
+      launch_stacks_->begin(threads, config_.integer("native_stacks", 0) != 0);
+  // Stacks of calls for memory say the same.
+  if (!warning.empty() && !(unasked && tracks_stacks_)) stream_.tell("warning", warning);
+  if (unasked && !launch_stacks_->reads_python()) return;
   stacks_ = launch_stacks_.get();
-  const std::string warning = stacks_->begin(config_.integer("native_stacks", 0) != 0);
-  if (!warning.empty()) stream_.tell("warning", warning);
+  tracing_.want_places(true);
 }
 
 void Collector::prepare_cpu_samples() {

@@ -65,7 +65,6 @@ void Tracing::choose(const wire::Fields& config) {
   queries_ = config.integer("queries", 1) != 0;
   launch_calls_only_ = config.integer("launch_calls_only", 0) != 0;
   from_start_ = config.integer("from_start", 1) != 0;
-  places_ = config.integer("launch_stacks", 0) != 0;
   measured_ = false;
   serial_ = wants(schema::Kernel::info.id);
   buffers_.list_functions(wants(schema::Function::info.id));

@@ -35,6 +35,8 @@ class Tracing {
   // Applies the launcher's config, and makes the CUPTI settings that must precede the driver. May
   // be called again after end().
   void choose(const wire::Fields& config);
+  // Before begin(): whether calls are wanted for where in the program's code they are.
+  void want_places(bool wanted) { places_ = wanted; }
   bool wants(int kind) const;
   // Metrics are measured at the same time, which requires tracing kernels one at a time if
   // `trace_serially`.

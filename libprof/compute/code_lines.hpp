@@ -1,4 +1,4 @@
-// The lines of Python, or of C++ (--native-stacks), that calls came from (--stacks=launches).
+// The lines of Python, or of C++ (--native-stacks), that calls came from.
 #pragma once
 
 #include <compare>

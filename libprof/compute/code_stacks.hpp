@@ -1,4 +1,4 @@
-// The stacks of a file: of Python, and of C++ with --native-stacks (--stacks=launches).
+// The stacks of a file: of Python, and of C++ with --native-stacks.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
 // Time of kernels by what led to their launches: the NVTX ranges around them, or the functions of
-// Python that they came from (--stacks=launches).
+// Python that they came from.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// GPU work, calls and idle time by the line of Python that asked for them (--stacks=launches).
+// GPU work, calls and idle time by the line of Python that asked for them.
 #pragma once
 
 #include <cstdint>

@@ -101,6 +101,9 @@ TraceSelection select_trace(const TraceOptions& options) {
                         .openmp = chosen.contains(Group::openmp)};
   selection.allocation_source = chosen.contains(Group::allocation_source);
   selection.launch_calls_only = chosen.contains(Group::gpu) && !chosen.contains(Group::api);
+  // Without records of calls, reading stacks would take callbacks of its own.
+  const bool unasked = options.launch_stacks == LaunchStacks::cheap;
+  if (!unasked || chosen.contains(Group::api)) selection.launch_stacks = options.launch_stacks;
   for (const schema::GroupInfo& group : schema::groups) {
     if (group.name.empty() || !chosen.contains(group.group)) continue;
     selection.groups += (selection.groups.empty() ? "" : ",") + std::string(group.name);

@@ -12,6 +12,10 @@ namespace gpuprof::record {
 
 enum class ApiTrace { none, runtime, driver, all };
 
+// Which calls have the functions of Python that they came from: none, all, or those of threads that
+// can read them without a system call (LaunchStacks).
+enum class LaunchStacks { none, all, cheap };
+
 struct TraceOptions {
   std::vector<std::string> words;  // groups, or changes to the defaults ("+nvtx"); may be empty
   std::vector<std::pair<schema::Group, bool>> groups;  // also switched on or off, in order
@@ -23,10 +27,10 @@ struct TraceOptions {
   // Instructions are counted. CUPTI (13.5, H200) counts nothing alongside CONCURRENT_KERNEL, nor
   // alongside MEMCPY and MEMSET without KERNEL; alongside KERNEL a launch hangs sooner or later.
   bool counts_instructions = false;
-  bool memory = false;         // everything about allocations
-  bool stacks = false;         // additionally the stacks of their calls
-  bool launch_stacks = false;  // the functions of Python that each call came from
-  bool native_stacks = false;  // and native ones
+  bool memory = false;  // everything about allocations
+  bool stacks = false;  // additionally the stacks of their calls
+  LaunchStacks launch_stacks = LaunchStacks::cheap;
+  bool native_stacks = false;  // native functions in these
 };
 
 struct TraceSelection {
@@ -35,7 +39,8 @@ struct TraceSelection {
   bool allocation_source = false;  // the library that made each allocation
   launch::Runtimes runtimes;       // those whose constructs are wanted
   bool queries = false;            // pure query calls (schema/query_calls.hpp)
-  std::string groups;              // the chosen groups, in --trace syntax
+  LaunchStacks launch_stacks = LaunchStacks::none;
+  std::string groups;  // the chosen groups, in --trace syntax
 };
 
 // Whether --trace accepts the word: "all", a group, or a change to the defaults.

@@ -86,7 +86,9 @@ void print_lines(std::span<const LineTime> lines, std::ostream& out, const Repor
   if (output.keyed()) {
     print_keyed(lines, output);
   } else if (std::ranges::none_of(lines, [](const LineTime& each) { return each.recorded > 0; })) {
-    output.line("No call has a line of Python. gpuprof --stacks=launches records them.");
+    output.line(
+        "No call has a line of Python. gpuprof records those of a program's first thread, with "
+        "--stacks=launches those of all.");
   } else {
     print_text(lines, output, options.top > 0 ? static_cast<std::size_t>(options.top) : usual);
   }

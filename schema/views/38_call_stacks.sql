@@ -1,5 +1,5 @@
--- Functions of the host that calls came from (--stacks, --stacks=launches), one row per function of a
--- call. gpuprof memory --by stack and gpuprof lines add them up.
+-- Functions of the host that calls came from, of Python, and with --stacks of libraries that called for
+-- memory; one row per function of a call. gpuprof memory --by stack and gpuprof lines add them up.
 --
 -- correlation_id INTEGER: joins api_calls.correlation_id and allocations.correlation_id
 -- process_id INTEGER: process

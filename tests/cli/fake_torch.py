@@ -12,7 +12,7 @@ import time
 
 VARIANT = os.environ["BENCH_VARIANT"]
 FACTORS = {"none": 1, "bare": 1.3, "bare+queries": 1.5, "gpuprof": 1.3, "gpuprof+queries": 1.8,
-           "gpuprof-gpu": 1.1, "gpuprof+graph": 1.3, "gpuprof+stacks": 1.56, "gpuprof+host": 1.5}  # fmt: skip
+           "gpuprof-gpu": 1.1, "gpuprof+graph": 1.3, "gpuprof-stacks": 1.3, "gpuprof+stacks": 1.56, "gpuprof+host": 1.5}  # fmt: skip
 TROUBLE = [word.split(":")[0] for word in os.environ.get("FAKE_TORCH", "").split(",")
            if word.endswith(f":{VARIANT}")]  # fmt: skip
 

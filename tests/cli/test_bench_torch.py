@@ -41,12 +41,12 @@ class BenchTorch(unittest.TestCase):
 
     def test_intervals(self):
         """Of six rounds, all of which have the same ratio."""
-        process, result = self.bench("--only", "captures", "--settle", "0", variants=["none", "gpuprof", "gpuprof+stacks"], rounds=6)  # fmt: skip
+        process, result = self.bench("--only", "captures", "--settle", "0", variants=["none", "gpuprof-stacks", "gpuprof+stacks"], rounds=6)  # fmt: skip
         self.assertEqual(process.returncode, 0, process.stderr)
-        self.assertIn("gpuprof+stacks / gpuprof: 1.200 of the medians, by round 1.200 (1.200 to 1.200)", process.stdout)  # fmt: skip
+        self.assertIn("gpuprof+stacks / gpuprof-stacks: 1.200 of the medians, by round 1.200 (1.200 to 1.200)", process.stdout)  # fmt: skip
         for end in ("least", "greatest"):
             bounds = self.figures(result, f"{end} of the median by round, 95 %")
-            self.assertAlmostEqual(bounds["captures, gpuprof+stacks / gpuprof"], 1.2)
+            self.assertAlmostEqual(bounds["captures, gpuprof+stacks / gpuprof-stacks"], 1.2)
 
     def test_resting(self):
         variants = ["none", "gpuprof+host", "gpuprof+host-resting"]

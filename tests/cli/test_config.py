@@ -108,6 +108,8 @@ class Config(FakeTest):
             "quiet = true  # a flag\n"
             "track-memory-allocations = true\n"
             'profile-api-trace="none"\n'
+            "stacks = 'off'\n"
+            "host-samples = 400\n"
             "flush-period = 100\n"
             "log-file = '%1'\n"
             'process-name = "a \\"b\\" \\\\ #c"'
@@ -142,6 +144,7 @@ class Config(FakeTest):
             ("= 1\n", "1: this is not the name of an option"),
             ('quiet = "maybe"\n', "1: quiet takes true or false"),
             ("trace = ''\n", "1: trace takes a value"),
+            ("stacks = 'on top'\n", "1: stacks: on top is wrong; it takes launches, off or nothing"),
             ("quiet = true\nflush-period = 0\n",
              "2: flush-period: 0 is wrong; it takes a whole number from 1 to 60000"),
             ("concurrent-kernels = 'maybe'\n",

@@ -1,4 +1,4 @@
-"""--stacks=launches: the lines of Python that each CUDA call came from."""
+"""The lines of Python that CUDA calls came from, with --stacks=launches in all threads."""
 
 import collections
 import json
@@ -47,12 +47,12 @@ def save():
 
 @unittest.skipIf(SANITIZED, "an interpreter without the sanitizer cannot load the collector")
 class LaunchStacks(FakeTest):
-    def record(self, text, check=0, options=()):
+    def record(self, text, check=0, options=(), stacks="--stacks=launches"):
         program = self.folder / "program.py"
         program.write_text(BEGIN + textwrap.dedent(text))
         self.log = self.folder / "log.json"
         return self.profile(*PYTHON, program, FAKE / "libcuda.so.1", self.log,
-                            options=["--stacks=launches", *options], check=check)  # fmt: skip
+                            options=[*[stacks] * bool(stacks), *options], check=check)  # fmt: skip
 
     def stacks(self):
         """By process and thread the stacks of calls, in order; None: the call has no stack."""
@@ -207,6 +207,39 @@ class LaunchStacks(FakeTest):
                 " JOIN call_stacks AS s ON s.correlation_id = k.correlationId GROUP BY 1"
             ),
             [(line, 5)],
+        )
+
+    # The first thread launches in line 1, another one in lines 3 and, with the interpreter's lock, 4.
+    USUAL = """\
+        for _ in range(5): cuda.fake_launch(b"first", 1)
+        def work():
+            for _ in range(6): cuda.fake_launch(b"other", 1)
+            for _ in range(7): ctypes.PyDLL(sys.argv[1]).fake_launch(b"holds", 1)
+        thread = threading.Thread(target=work); thread.start(); thread.join()
+        """
+
+    def usual(self, *options):
+        """By default, or with these options: how many launches come from which line."""
+        self.record(self.USUAL, options=["-f", *options], stacks=None)
+        database = self.database()
+        if database.one("SELECT count(*) FROM sqlite_master WHERE name = 'CALL_STACK'") == 0:
+            return None
+        begin = BEGIN.count("\n")
+        return {line - begin: count for line, count in database.rows(
+            "SELECT line, count(*) FROM call_stacks JOIN CUPTI_ACTIVITY_KIND_RUNTIME ON correlationId = correlation_id"
+            " WHERE position = 0 GROUP BY 1")}  # fmt: skip
+
+    def test_by_default_where_no_system_call_is_needed(self):
+        self.assertEqual(self.usual(), {1: 5, 4: 7})
+        self.assertEqual(self.usual("--stacks=launches"), {1: 5, 3: 6, 4: 7})
+        self.assertFalse(self.usual("--stacks=off"))
+        # Without records of calls there would be callbacks for it alone.
+        self.assertFalse(self.usual("--trace", "gpu"))
+
+    def test_a_program_without_python_has_none_of_it(self):
+        self.profile("graphs", check=0)
+        self.assertFalse(
+            self.database().rows("SELECT 1 FROM sqlite_master WHERE name = 'GRAPH_NODE'")
         )
 
     def test_a_killed_program_keeps_its_stacks(self):

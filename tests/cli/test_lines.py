@@ -150,7 +150,8 @@ class Lines(unittest.TestCase):
 
     def test_a_file_without_stacks(self):
         self.assertEqual(self.lines().stdout,
-                         "No call has a line of Python. gpuprof --stacks=launches records them.\n")  # fmt: skip
+                         "No call has a line of Python. gpuprof records those of a program's first thread, "
+                         "with --stacks=launches those of all.\n")  # fmt: skip
 
     def test_exports_have_the_stacks(self):
         chosen = self.give_stacks()

@@ -64,7 +64,7 @@ class Query(unittest.TestCase):
     def rows(self, sql):
         connection = sqlite3.connect(f"file:{self.profile}?mode=ro", uri=True)
         try:
-            # As gpuprof does for a run without --stacks=launches.
+            # As gpuprof does for a run without stacks.
             connection.execute(
                 "CREATE TEMP TABLE GRAPH_NODE (processId, node, source, correlationId)"
             )

@@ -98,7 +98,7 @@ class Options:
     """The options in a help text, and which of them accept a value."""
 
     LINE = re.compile(
-        r"^ {2}(-[\w,-]+)(?:\{\w+\})?(?:\[=\w+\])?(?: (\S.*?))?(?: {2,}|$)", re.MULTILINE
+        r"^ {2}(-[\w,-]+)(?:\{\w+\})?(?:\[=[\w|]+\])?(?: (\S.*?))?(?: {2,}|$)", re.MULTILINE
     )
 
     def __init__(self, text):

@@ -61,7 +61,7 @@ class Examples(unittest.TestCase):
                         rows[name] = len(run.execute(text).fetchall())
                     except sqlite3.OperationalError as error:
                         # `gpuprof query` completes files first: of an older gpuprof, or of runs
-                        # without --stacks=launches.
+                        # without stacks.
                         if str(error) != "no such table: graph_nodes":
                             self.assertEqual(name, "count_lines", error)
                         self.assertRegex(str(error), "^no such (table|column)")

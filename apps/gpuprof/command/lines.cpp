@@ -36,7 +36,7 @@ void declare_lines(Grammar& grammar, LinesArguments& arguments) {
   grammar.take_layout(arguments.layout);
   grammar.footer(
       "\n"
-      "  gpuprof --stacks=launches -o run.sqlite python train.py\n"
+      "  gpuprof -o run.sqlite python train.py\n"
       "  gpuprof lines run.sqlite\n"
       "\n"
       "A line has the work that it asked for, itself or by the packages that it called. GPU idle "

@@ -157,9 +157,14 @@ std::optional<Refusal> set_api_trace(Options& options, const std::string& value)
 }
 
 std::optional<Refusal> set_stacks(Options& options, const std::string& value) {
-  if (!value.empty() && value != "launches") return Refusal{.takes = "launches or nothing"};
-  if (value.empty()) options.trace.memory = options.trace.stacks = true;
-  if (!value.empty()) options.trace.launch_stacks = true;
+  using record::LaunchStacks;
+  if (value.empty()) {
+    options.trace.memory = options.trace.stacks = true;
+  } else if (value == "launches" || value == "off") {
+    options.trace.launch_stacks = value == "off" ? LaunchStacks::none : LaunchStacks::all;
+  } else {
+    return Refusal{.takes = "launches, off or nothing"};
+  }
   return {};
 }
 
@@ -350,12 +355,15 @@ std::vector<Option> collect_options() {
        .is = ours,
        .set = flag([](Options& options) { options.trace.memory = true; })},
       {.name = "stacks",
-       .optional = "launches",
+       .optional = "launches|off",
+       .is_placeholder = true,
        .help =
            "--track-memory, and the functions of the host that called, Python's too\n"
-           "gpuprof memory FILE --by stack shows them. --stacks=launches instead records for "
-           "each CUDA call the functions of Python it came from; gpuprof lines FILE shows their "
-           "time. Both may be given.",
+           "gpuprof memory FILE --by stack shows them. The functions of Python that a CUDA call "
+           "came from are recorded anyway where no system call is needed to read them: in the "
+           "process's first thread, and in threads that hold the interpreter's lock. "
+           "--stacks=launches records them in all threads, --stacks=off in none; gpuprof lines "
+           "FILE shows their time.",
        .is = ours,
        .set = set_stacks},
       {.name = "native-stacks",
@@ -364,7 +372,8 @@ std::vector<Option> collect_options() {
                "gpuprof lines FILE shows their time.",
        .is = ours,
        .set = flag([](Options& options) {
-         options.trace.launch_stacks = options.trace.native_stacks = true;
+         options.trace.launch_stacks = record::LaunchStacks::all;
+         options.trace.native_stacks = true;
        })},
       {.name = "host-samples",
        .optional = "RATE",

@@ -53,8 +53,7 @@ std::vector<Option> output_options() {
        .argument = "TIME",
        .help = "Say at the end which work had not ended for this time (30s); 0: say nothing\n"
                "Operations of NCCL with the ranks that entered them, and other launches, each with "
-               "the line of Python (--stacks=launches, --host-samples). gpuprof top says it while "
-               "the program runs.",
+               "the line of Python. gpuprof top says it while the program runs.",
        .is = ours | not_with_import,
        .set = set_hang_after},
       {.name = "view",

@@ -295,13 +295,14 @@ void apply(const Preset& preset, Options& options) {
   const Option& option = *preset.option;
   const auto truth_of = truth(preset.value);
   if (option.argument.empty()) {
-    if (!option.optional.empty() && preset.value == option.optional) {
-      apply(option, preset.value, options);
+    const auto words = split(option.optional, '|');
+    const bool is_word =
+        !option.optional.empty() && std::ranges::find(words, preset.value) != words.end();
+    if (!is_word && (truth_of || !option.is_placeholder)) {
+      if (!truth_of) refuse(preset.origin + " takes true or false");
+      if (*truth_of) apply(option, {}, options);
       return;
     }
-    if (!truth_of) refuse(preset.origin + " takes true or false");
-    if (*truth_of) apply(option, {}, options);
-    return;
   }
   if (preset.value.empty()) refuse(preset.origin + " takes a value");
   const auto words = choices(option);

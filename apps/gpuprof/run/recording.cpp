@@ -67,7 +67,7 @@ wire::Fields collector_config(const Options& options, const record::TraceSelecti
   config.set("cupti", cupti);
   if (options.trace.memory) config.set("track_memory", std::int64_t{1});
   if (options.trace.stacks) config.set("stacks", std::int64_t{1});
-  if (options.trace.launch_stacks) config.set("launch_stacks", std::int64_t{1});
+  config.set("launch_stacks", static_cast<std::int64_t>(selection.launch_stacks));
   if (options.trace.native_stacks) config.set("native_stacks", std::int64_t{1});
   if (options.reports.cpu.of_host) {
     config.set("cpu_sample_ns", std::int64_t{1'000'000'000} / options.reports.cpu.frequency);

@@ -707,7 +707,7 @@ class Tables:
     intervals (count): how often; of idle time, in how many gaps
     """
     call_stacks: Table
-    r"""Functions of the host that calls came from (--stacks, --stacks=launches), one row per function of a call. gpuprof memory --by stack and gpuprof lines add them up.
+    r"""Functions of the host that calls came from, of Python, and with --stacks of libraries that called for memory; one row per function of a call. gpuprof memory --by stack and gpuprof lines add them up.
 
     correlation_id: joins api_calls.correlation_id and allocations.correlation_id
     process_id: process

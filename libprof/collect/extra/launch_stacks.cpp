@@ -45,7 +45,8 @@ std::vector<wire::WireTable> LaunchStacks::tables() {
   return all;
 }
 
-std::string LaunchStacks::begin(bool native) {
+std::string LaunchStacks::begin(Threads threads, bool native) {
+  all_threads_ = threads == Threads::all;
   if (!native) native_.reset();
   if (native && !native_) native_ = std::make_unique<NativeFrames>();
   if (native_) native_->clear();
@@ -76,6 +77,7 @@ void LaunchStacks::note(ThreadSlots::Thread& thread, std::uint32_t correlation_i
                         const void* frame) {
   if (thread.left_out) return;
   if (std::exchange(thread.stack_of, correlation_id) == correlation_id) return;
+  if (!all_threads_ && !is_cheap(thread)) return;
   NativeStack native;
   std::uint64_t hash = python_.found() ? functions_of(thread).hash() : 0;
   if (native_) {

@@ -1,5 +1,5 @@
-// --stacks=launches: the functions of Python that each CUDA call came from, and the calls that made
-// the nodes of CUDA graphs. --native-stacks: native functions too, the innermost.
+// The functions of Python that CUDA calls came from, and the calls that made the nodes of CUDA
+// graphs; --stacks=launches: in all threads. --native-stacks: native functions too, the innermost.
 //
 // The calling thread computes a number from the addresses of its functions and the places in them,
 // which takes a few ns for each (python_frames.hpp). Only a stack that no thread had before is read
@@ -25,12 +25,18 @@ namespace gpuprof::collect {
 
 class LaunchStacks {
  public:
+  // Whose calls: cheap: of the process's first thread, and of threads that hold the interpreter's
+  // lock; others need a system call for their frames. In the order of record::LaunchStacks.
+  enum class Threads { none, all, cheap };
+
   explicit LaunchStacks(ThreadSlots& slots) : slots_(slots) {}
 
   static std::vector<wire::WireTable> tables();
 
   // Starts a new trace; nobody may call note() meanwhile. Returns a message for the user, or empty.
-  std::string begin(bool native);
+  std::string begin(Threads threads, bool native);
+  // After begin(): whether there is an interpreter whose functions can be read.
+  bool reads_python() const { return python_.found(); }
 
   // On the calling thread, which is `thread`, as the call begins. Of calls within one another that
   // have the same correlation id, the outermost counts. `frame`: __builtin_frame_address(0) of the
@@ -58,6 +64,9 @@ class LaunchStacks {
   // Counts what has no room.
   template <class T>
   void write(ThreadSlots::Thread& thread, const T& entry);
+  bool is_cheap(const ThreadSlots::Thread& thread) const {
+    return thread.is_first || python_.holds_lock();
+  }
   PythonStack functions_of(ThreadSlots::Thread& thread);
   // false: there is no room for it.
   bool describe(ThreadSlots::Thread& thread, std::uint32_t stack, const NativeStack& native);
@@ -70,6 +79,7 @@ class LaunchStacks {
 
   ThreadSlots& slots_;
   PythonInterpreter python_;
+  bool all_threads_ = true;
   std::unique_ptr<NativeFrames> native_;  // null: not wanted
   HashNumbers<most> stacks_, frames_;
   std::atomic<std::uint64_t> lost_{0};

@@ -70,6 +70,10 @@ int find_code(dl_phdr_info* object, std::size_t, void* argument) {
 
 }  // namespace
 
+bool PythonInterpreter::is_there() {
+  return symbol<ThreadState*>("PyGILState_GetThisThreadState") != nullptr;
+}
+
 std::string PythonInterpreter::find() {
   thread_state_ = nullptr;
   state_of_first_.store(0);

@@ -31,6 +31,8 @@ using python::PythonFrame;
 
 class PythonInterpreter {
  public:
+  // Whether the process has one at all. Takes the loader's lock, as find().
+  static bool is_there();
   // Looks for an interpreter. Takes the loader's lock: not for use during a call of the target's.
   // Returns a message if its frames cannot be read; empty if they can, or if there is no
   // interpreter.

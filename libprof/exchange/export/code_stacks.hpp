@@ -1,5 +1,5 @@
-// The functions that asked for GPU work, from the stacks of calls (--stacks=launches,
-// --native-stacks).
+// The functions that asked for GPU work, from the stacks of calls: of Python, and of C++
+// with --native-stacks.
 #pragma once
 
 #include <cstdint>

@@ -277,9 +277,7 @@ extern const FileFormat folded_format{
     .ending = ".folded",
     .begins = "GPU ",
     .is_one = is_folded,
-    .help =
-        "ns of GPU work by device and stack (--stacks=launches), else NVTX ranges, for flame "
-        "graphs",
+    .help = "ns of GPU work by device and stack of Python, else NVTX ranges, for flame graphs",
     .make = [](TextFile& file, reading::Profile& profile) -> std::unique_ptr<FormatWriter> {
       return std::make_unique<FoldedWriter>(file, profile);
     },
