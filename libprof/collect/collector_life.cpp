@@ -376,9 +376,9 @@ void Collector::prepare_stacks() {
   tracks_stacks_.store(memory_ && config_.integer("stacks", 0) != 0);
   stacks_ = nullptr;
   tracing_.want_places(false);
-  const auto threads = static_cast<LaunchStacks::Threads>(config_.integer("launch_stacks", 0));
-  const bool unasked = threads == LaunchStacks::Threads::cheap;
-  if (threads == LaunchStacks::Threads::none || (unasked && !PythonInterpreter::is_there())) return;
+  const auto threads = static_cast<wire::LaunchStacks>(config_.integer("launch_stacks", 0));
+  const bool unasked = threads == wire::LaunchStacks::cheap;
+  if (threads == wire::LaunchStacks::none || (unasked && !PythonInterpreter::is_there())) return;
   if (!launch_stacks_) launch_stacks_ = std::make_unique<LaunchStacks>(buffers_.slots());
   const std::string warning =
       launch_stacks_->begin(threads, config_.integer("native_stacks", 0) != 0);

@@ -18,7 +18,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 }  // namespace
 
 std::string line_words(const CodeLine& line) {
-  if (line.function.empty() && line.file.empty()) return "not in Python";
+  if (line.function.empty() && line.file.empty()) return "no line of Python";
   const std::string file = line.file.substr(line.file.rfind('/') + 1);
   const std::string place = line.line > 0 ? file + ":" + std::to_string(line.line) : file;
   return printable(line.function.empty() ? place : place + " " + line.function);

@@ -24,7 +24,7 @@ struct CodeLine {
   auto operator<=>(const CodeLine&) const = default;
 };
 
-// "model.py:88 Model.forward"; "not in Python" without a file and a function.
+// "model.py:88 Model.forward"; "no line of Python" without a file and a function.
 std::string line_words(const CodeLine& line);
 
 // Whether it is a file of Python's own library: "/usr/lib/python3.12/threading.py".

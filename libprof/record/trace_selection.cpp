@@ -102,7 +102,7 @@ TraceSelection select_trace(const TraceOptions& options) {
   selection.allocation_source = chosen.contains(Group::allocation_source);
   selection.launch_calls_only = chosen.contains(Group::gpu) && !chosen.contains(Group::api);
   // Without records of calls, reading stacks would take callbacks of its own.
-  const bool unasked = options.launch_stacks == LaunchStacks::cheap;
+  const bool unasked = options.launch_stacks == wire::LaunchStacks::cheap;
   if (!unasked || chosen.contains(Group::api)) selection.launch_stacks = options.launch_stacks;
   for (const schema::GroupInfo& group : schema::groups) {
     if (group.name.empty() || !chosen.contains(group.group)) continue;

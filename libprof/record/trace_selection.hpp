@@ -6,15 +6,12 @@
 #include <vector>
 
 #include "libprof/record/launch/environment.hpp"
+#include "libprof/wire/measures.hpp"
 #include "schema/kind.hpp"
 
 namespace gpuprof::record {
 
 enum class ApiTrace { none, runtime, driver, all };
-
-// Which calls have the functions of Python that they came from: none, all, or those of threads that
-// can read them without a system call (LaunchStacks).
-enum class LaunchStacks { none, all, cheap };
 
 struct TraceOptions {
   std::vector<std::string> words;  // groups, or changes to the defaults ("+nvtx"); may be empty
@@ -29,7 +26,7 @@ struct TraceOptions {
   bool counts_instructions = false;
   bool memory = false;  // everything about allocations
   bool stacks = false;  // additionally the stacks of their calls
-  LaunchStacks launch_stacks = LaunchStacks::cheap;
+  wire::LaunchStacks launch_stacks = wire::LaunchStacks::cheap;
   bool native_stacks = false;  // native functions in these
 };
 
@@ -39,7 +36,7 @@ struct TraceSelection {
   bool allocation_source = false;  // the library that made each allocation
   launch::Runtimes runtimes;       // those whose constructs are wanted
   bool queries = false;            // pure query calls (schema/query_calls.hpp)
-  LaunchStacks launch_stacks = LaunchStacks::none;
+  wire::LaunchStacks launch_stacks = wire::LaunchStacks::none;
   std::string groups;  // the chosen groups, in --trace syntax
 };
 

@@ -82,6 +82,11 @@ struct MetricsInfo {
 void encode(Encoder& encoder, const MetricsInfo& info);
 std::optional<MetricsInfo> decode_metrics(std::span<const std::byte> payload);
 
+// Which threads' calls have the functions of Python that they came from: none's, all threads', or
+// those of threads that can read them without a system call. Travels as the field `launch_stacks`
+// of the collector's configuration.
+enum class LaunchStacks : std::uint8_t { none = 0, all = 1, cheap = 2 };
+
 // How the collector measures; travels as the field `metrics` of its configuration.
 enum class ReplayMode : std::uint8_t { application = 0, multiplex = 1, kernel = 2, range = 3 };
 

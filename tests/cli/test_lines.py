@@ -146,7 +146,7 @@ class Lines(unittest.TestCase):
         )
         kernels = [int(line.split()[2]) for line in text[1:]]
         self.assertEqual(sum(kernels[:-1]), kernels[-1])
-        self.assertIn("not in Python", self.lines().stdout)
+        self.assertIn("no line of Python", self.lines().stdout)
 
     def test_a_file_without_stacks(self):
         self.assertEqual(self.lines().stdout,

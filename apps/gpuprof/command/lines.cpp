@@ -45,7 +45,7 @@ void declare_lines(Grammar& grammar, LinesArguments& arguments) {
       "in\n"
       "calls of CUDA. The shares add up to all GPU time; what came from threads without Python, "
       "as\n"
-      "those of PyTorch's backward pass are, is not in Python. See docs/lines.md.");
+      "those of PyTorch's backward pass are, has no line. See docs/lines.md.");
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ std::optional<Refusal> set_api_trace(Options& options, const std::string& value)
 }
 
 std::optional<Refusal> set_stacks(Options& options, const std::string& value) {
-  using record::LaunchStacks;
+  using wire::LaunchStacks;
   if (value.empty()) {
     options.trace.memory = options.trace.stacks = true;
   } else if (value == "launches" || value == "off") {
@@ -372,7 +372,7 @@ std::vector<Option> collect_options() {
                "gpuprof lines FILE shows their time.",
        .is = ours,
        .set = flag([](Options& options) {
-         options.trace.launch_stacks = record::LaunchStacks::all;
+         options.trace.launch_stacks = wire::LaunchStacks::all;
          options.trace.native_stacks = true;
        })},
       {.name = "host-samples",

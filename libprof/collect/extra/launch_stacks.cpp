@@ -45,8 +45,8 @@ std::vector<wire::WireTable> LaunchStacks::tables() {
   return all;
 }
 
-std::string LaunchStacks::begin(Threads threads, bool native) {
-  all_threads_ = threads == Threads::all;
+std::string LaunchStacks::begin(wire::LaunchStacks threads, bool native) {
+  all_threads_ = threads == wire::LaunchStacks::all;
   if (!native) native_.reset();
   if (native && !native_) native_ = std::make_unique<NativeFrames>();
   if (native_) native_->clear();

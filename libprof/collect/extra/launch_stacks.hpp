@@ -19,22 +19,19 @@
 #include "libprof/collect/extra/native_frames.hpp"
 #include "libprof/collect/extra/python_frames.hpp"
 #include "libprof/collect/thread_slots.hpp"
+#include "libprof/wire/measures.hpp"
 #include "libprof/wire/messages.hpp"
 
 namespace gpuprof::collect {
 
 class LaunchStacks {
  public:
-  // Whose calls: cheap: of the process's first thread, and of threads that hold the interpreter's
-  // lock; others need a system call for their frames. In the order of record::LaunchStacks.
-  enum class Threads { none, all, cheap };
-
   explicit LaunchStacks(ThreadSlots& slots) : slots_(slots) {}
 
   static std::vector<wire::WireTable> tables();
 
   // Starts a new trace; nobody may call note() meanwhile. Returns a message for the user, or empty.
-  std::string begin(Threads threads, bool native);
+  std::string begin(wire::LaunchStacks threads, bool native);
   // After begin(): whether there is an interpreter whose functions can be read.
   bool reads_python() const { return python_.found(); }
 
@@ -64,6 +61,7 @@ class LaunchStacks {
   // Counts what has no room.
   template <class T>
   void write(ThreadSlots::Thread& thread, const T& entry);
+  // Others need a system call for their frames.
   bool is_cheap(const ThreadSlots::Thread& thread) const {
     return thread.is_first || python_.holds_lock();
   }
