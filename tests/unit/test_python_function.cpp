@@ -62,7 +62,7 @@ TEST_CASE("instructions are found in the copy of a thread") {
       CHECK(memory.of(memory.copies[i] - 2) == 0);
     }
   }
-  SECTION("a list that cannot be one is none") {
+  SECTION("a damaged list is not followed") {
     memory.count = 1 << 20;
     CHECK(memory.of(memory.copies[1]) == 0);
     memory.count = 300;  // more than there are

@@ -200,12 +200,12 @@ std::string options_markdown() {
   for (const Option& option : option_table()) {
     std::string name = "--" + option.name;
     if (option.letter) name = std::string("-") + option.letter + ", " + name;
-    std::string argument = option.argument;
-    for (std::size_t at = 0; (at = argument.find('|', at)) != argument.npos; at += 2) {
-      argument.insert(at, "\\");
-    }
     if (!option.optional.empty()) name += "[=" + option.optional + "]";
-    name = "`" + name + (argument.empty() ? "" : " " + argument) + "`";
+    if (!option.argument.empty()) name += " " + option.argument;
+    for (std::size_t at = 0; (at = name.find('|', at)) != name.npos; at += 2) {
+      name.insert(at, "\\");
+    }
+    name = "`" + name + "`";
     std::string text(first_line(option.help));
     if (option.is & ours) {
       own += "| " + name + " | " + text + " |\n";
