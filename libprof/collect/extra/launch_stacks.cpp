@@ -66,27 +66,33 @@ std::string LaunchStacks::take_warning() {
 
 // --- on the target's threads
 
-PythonStack LaunchStacks::functions_of(ThreadSlots::Thread& thread) {
+PythonStack::Reading LaunchStacks::reading_of(const ThreadSlots::Thread& thread) const {
   using Reading = PythonStack::Reading;
-  if (thread.is_first) return {python_, {}, Reading::of_first_thread, thread.frames_from};
-  if (python_.holds_lock()) return {python_, {}, Reading::direct, thread.frames_from};
-  return {python_, PythonStack::own_stack(), Reading::frames_by_kernel, thread.frames_from};
+  if (thread.is_first) return Reading::of_first_thread;
+  return python_.holds_lock() ? Reading::direct : Reading::frames_by_kernel;
+}
+
+PythonStack LaunchStacks::functions_of(ThreadSlots::Thread& thread, PythonStack::Reading reading) {
+  const bool by_kernel = reading == PythonStack::Reading::frames_by_kernel;
+  return {python_, by_kernel ? PythonStack::own_stack() : PythonStack::OwnStack(), reading,
+          thread.frames_from};
 }
 
 void LaunchStacks::note(ThreadSlots::Thread& thread, std::uint32_t correlation_id,
                         const void* frame) {
   if (thread.left_out) return;
   if (std::exchange(thread.stack_of, correlation_id) == correlation_id) return;
-  if (!all_threads_ && !is_cheap(thread)) return;
+  const PythonStack::Reading reading = reading_of(thread);
+  if (!all_threads_ && reading == PythonStack::Reading::frames_by_kernel) return;
   NativeStack native;
-  std::uint64_t hash = python_.found() ? functions_of(thread).hash() : 0;
+  std::uint64_t hash = python_.found() ? functions_of(thread, reading).hash() : 0;
   if (native_) {
     native_->walk(frame, python_.code(), thread.stack_end, native);
     for (std::size_t i = 0; i < native.count; ++i) hash = word_hash(hash, native.addresses[i]);
   }
   if (hash == 0) return;
   const std::uint32_t stack = stacks_.number_of(hash);
-  if (stack == 0 || !(stacks_.is_taken(stack) || describe(thread, stack, native))) {
+  if (stack == 0 || !(stacks_.is_taken(stack) || describe(thread, reading, stack, native))) {
     lost_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
@@ -109,8 +115,8 @@ void LaunchStacks::write(ThreadSlots::Thread& thread, const T& entry) {
   thread.written(sizeof entry);
 }
 
-bool LaunchStacks::describe(ThreadSlots::Thread& thread, std::uint32_t stack,
-                            const NativeStack& native) {
+bool LaunchStacks::describe(ThreadSlots::Thread& thread, PythonStack::Reading reading,
+                            std::uint32_t stack, const NativeStack& native) {
   if (!stacks_.take(stack)) return true;
   struct {
     StackEntry head;
@@ -121,7 +127,7 @@ bool LaunchStacks::describe(ThreadSlots::Thread& thread, std::uint32_t stack,
     number = native_number(thread, native.addresses[i]);
     if (number != of_profiler) entry.frames[entry.head.count++] = number;
   }
-  PythonStack functions = functions_of(thread);
+  PythonStack functions = functions_of(thread, reading);
   PythonFrame frame;
   // Those beyond would be of any stack that has the same number.
   const std::size_t most_count = entry.head.count + PythonStack::most_frames;

@@ -61,13 +61,11 @@ class LaunchStacks {
   // Counts what has no room.
   template <class T>
   void write(ThreadSlots::Thread& thread, const T& entry);
-  // Others need a system call for their frames.
-  bool is_cheap(const ThreadSlots::Thread& thread) const {
-    return thread.is_first || python_.holds_lock();
-  }
-  PythonStack functions_of(ThreadSlots::Thread& thread);
+  PythonStack::Reading reading_of(const ThreadSlots::Thread& thread) const;
+  PythonStack functions_of(ThreadSlots::Thread& thread, PythonStack::Reading reading);
   // false: there is no room for it.
-  bool describe(ThreadSlots::Thread& thread, std::uint32_t stack, const NativeStack& native);
+  bool describe(ThreadSlots::Thread& thread, PythonStack::Reading reading, std::uint32_t stack,
+                const NativeStack& native);
   // The number of the frame; 0: there is no room for it.
   std::uint32_t native_number(ThreadSlots::Thread& thread, std::uint64_t address);
   bool write_native(ThreadSlots::Thread& thread, std::uint32_t number, const NativePlace& place);
